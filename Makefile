@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MIT
+#
+# Forwards to meson; see README.md.  Packages that are missing are installed
+# by tools/setup when run as root.
+
+MESON = $$(command -v meson || echo /usr/bin/meson)
+SAN = ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0 \
+	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 S5_TIMEOUT_SCALE=4
+
+all: build/build.ninja
+	@$(MESON) compile -C build
+
+build/build.ninja:
+	@tools/setup build
+	@test -f $@ || $(MESON) setup build
+
+run: all
+	@tools/setup run
+	@tools/demo
+
+check: setup-check all
+	@tools/run-tests build
+
+crash: setup-check all
+	@tools/run-tests build --suite crash
+
+setup-check:
+	@tools/setup build check
+
+# The sanitizer builds and the analysis build have directories of their own.
+asan: setup-check
+	@test -f build-asan/build.ninja || $(MESON) setup build-asan \
+		-Db_sanitize=address,undefined -Ddebug_locks=true
+	@$(MESON) compile -C build-asan
+	@$(SAN) tools/run-tests build-asan --suite unit --suite conformance
+
+tsan: setup-check
+	@test -f build-tsan/build.ninja || CC=clang $(MESON) setup build-tsan \
+		-Db_sanitize=thread -Db_lundef=false
+	@$(MESON) compile -C build-tsan
+	@S5_TIMEOUT_SCALE=8 tools/run-tests build-tsan --suite tsan
+
+lint: setup-check
+	@tools/lint
+
+format:
+	@tools/format --fix
+
+install: all
+	@$(MESON) install -C build --no-rebuild
+
+clean:
+	rm -rf build build-asan build-tsan build-lint
+
+.PHONY: all run check crash setup-check asan tsan lint format install clean
