@@ -144,9 +144,9 @@ static bool look_at(pid_t pid, pid_t tid, struct thread_look *ret_look)
 static bool is_ipc_sleep(const struct thread_look *look)
 {
 	static const int calls[] = {
-		SYS_futex,	449 /* futex_waitv */,
-		SYS_msgsnd,	SYS_msgrcv,
-		SYS_semop,	SYS_semtimedop,
+		SYS_futex,	     449 /* futex_waitv */,
+		SYS_msgsnd,	     SYS_msgrcv,
+		SYS_semop,	     SYS_semtimedop,
 		SYS_restart_syscall,
 	};
 

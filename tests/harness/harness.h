@@ -28,19 +28,19 @@ struct harness_case {
 
 void harness_register(struct harness_case *c);
 
-#define HARNESS_REGISTER_(name_, ...)                                          \
-	static struct harness_case name_##_case_ = {__VA_ARGS__};              \
-	__attribute__((constructor)) static void name_##_register_(void)       \
-	{                                                                      \
-		harness_register(&name_##_case_);                              \
+#define HARNESS_REGISTER_(name_, ...)                                    \
+	static struct harness_case name_##_case_ = {__VA_ARGS__};        \
+	__attribute__((constructor)) static void name_##_register_(void) \
+	{                                                                \
+		harness_register(&name_##_case_);                        \
 	}
 
 /* TEST(name) { body }, run in source order. */
 #define TEST(name_) TEST_TIMEOUT(name_, 0)
-#define TEST_TIMEOUT(name_, seconds_)                                          \
-	static void name_(void);                                               \
-	HARNESS_REGISTER_(name_, .name = #name_, .run = name_,                 \
-			  .seconds = (seconds_))                               \
+#define TEST_TIMEOUT(name_, seconds_)                          \
+	static void name_(void);                               \
+	HARNESS_REGISTER_(name_, .name = #name_, .run = name_, \
+			  .seconds = (seconds_))               \
 	static void name_(void)
 
 /*
@@ -48,52 +48,52 @@ void harness_register(struct harness_case *c);
  * does when it is executed as `PROGRAM --helper name args...`; for tests that
  * exec themselves, preloaded or with another environment.  CHECK works there.
  */
-#define HELPER(name_)                                                          \
-	static int name_(int argc, char **argv);                               \
-	HARNESS_REGISTER_(name_, .name = #name_, .helper = name_)              \
-	static int name_(int argc __attribute__((unused)),                     \
+#define HELPER(name_)                                             \
+	static int name_(int argc, char **argv);                  \
+	HARNESS_REGISTER_(name_, .name = #name_, .helper = name_) \
+	static int name_(int argc __attribute__((unused)),        \
 			 char **argv __attribute__((unused)))
 
 /* A failing CHECK ends the calling process; the text after it is optional. */
-#define CHECK(cond_, ...)                                                      \
-	((cond_) ? (void)0                                                     \
+#define CHECK(cond_, ...)  \
+	((cond_) ? (void)0 \
 		 : harness_fail(__FILE__, __LINE__, #cond_, " " __VA_ARGS__))
 
-#define CHECK_EQ_INT(got_, want_)                                              \
-	__extension__({                                                        \
-		long long g_ = (long long)(got_), w_ = (long long)(want_);     \
-		if (g_ != w_)                                                  \
-			harness_fail(__FILE__, __LINE__, #got_ " == " #want_,  \
-				     " got %lld, want %lld", g_, w_);          \
+#define CHECK_EQ_INT(got_, want_)                                             \
+	__extension__({                                                       \
+		long long g_ = (long long)(got_), w_ = (long long)(want_);    \
+		if (g_ != w_)                                                 \
+			harness_fail(__FILE__, __LINE__, #got_ " == " #want_, \
+				     " got %lld, want %lld", g_, w_);         \
 	})
 
-#define CHECK_EQ_STR(got_, want_)                                              \
-	__extension__({                                                        \
-		const char *g_ = (got_), *w_ = (want_);                        \
-		if (strcmp(g_, w_) != 0)                                       \
-			harness_fail(__FILE__, __LINE__, #got_ " == " #want_,  \
-				     " got \"%s\", want \"%s\"", g_, w_);      \
+#define CHECK_EQ_STR(got_, want_)                                             \
+	__extension__({                                                       \
+		const char *g_ = (got_), *w_ = (want_);                       \
+		if (strcmp(g_, w_) != 0)                                      \
+			harness_fail(__FILE__, __LINE__, #got_ " == " #want_, \
+				     " got \"%s\", want \"%s\"", g_, w_);     \
 	})
 
 /* The call must not fail; its value. */
-#define CHECK_OK(call_)                                                        \
-	__extension__({                                                        \
-		__typeof__(call_) r_ = (call_);                                \
-		if (r_ == (__typeof__(r_))-1)                                  \
-			harness_fail(__FILE__, __LINE__, #call_, " errno %d",  \
-				     errno);                                   \
-		r_;                                                            \
+#define CHECK_OK(call_)                                                       \
+	__extension__({                                                       \
+		__typeof__(call_) r_ = (call_);                               \
+		if (r_ == (__typeof__(r_))-1)                                 \
+			harness_fail(__FILE__, __LINE__, #call_, " errno %d", \
+				     errno);                                  \
+		r_;                                                           \
 	})
 
 /* The call must fail with this errno. */
-#define CHECK_ERRNO(call_, errno_)                                             \
-	__extension__({                                                        \
-		long long r_ = (long long)(call_);                             \
-		int e_ = r_ == -1 ? errno : 0;                                 \
-		if (e_ != (errno_))                                            \
-			harness_fail(__FILE__, __LINE__,                       \
-				     #call_ " fails with " #errno_,            \
-				     " returned %lld, errno %d", r_, e_);      \
+#define CHECK_ERRNO(call_, errno_)                                        \
+	__extension__({                                                   \
+		long long r_ = (long long)(call_);                        \
+		int e_ = r_ == -1 ? errno : 0;                            \
+		if (e_ != (errno_))                                       \
+			harness_fail(__FILE__, __LINE__,                  \
+				     #call_ " fails with " #errno_,       \
+				     " returned %lld, errno %d", r_, e_); \
 	})
 
 /* The case does not apply here; say why. Does not return. */
@@ -120,10 +120,10 @@ int harness_reap(pid_t pid);
  * Poll until the condition holds; the case fails, naming the condition,
  * shortly before its deadline.
  */
-#define WAIT_UNTIL(expr_)                                                      \
-	do {                                                                   \
-		while (!(expr_))                                               \
-			harness_pause(__FILE__, __LINE__, #expr_);             \
+#define WAIT_UNTIL(expr_)                                          \
+	do {                                                       \
+		while (!(expr_))                                   \
+			harness_pause(__FILE__, __LINE__, #expr_); \
 	} while (0)
 void harness_pause(const char *file, int line, const char *what);
 void wait_until(bool (*cond)(void *), void *arg);

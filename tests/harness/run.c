@@ -31,7 +31,7 @@
 
 #define OUTPUT_LIMIT (64 << 20) /* a case that prints more is killed */
 #define OUTPUT_KEPT  (32 << 10)
-#define GRACE_MS     1500 /* for children that are just ending */
+#define GRACE_MS     1000 /* for children that are just ending */
 #define IPC_MAX	     4096
 
 enum ipc_kind { IPC_MSG, IPC_SEM, IPC_SHM, IPC_KINDS };
@@ -62,8 +62,8 @@ static void die(const char *what)
 	exit(99);
 }
 
-__attribute__((format(printf, 2, 3))) static void
-note(struct run_result *r, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void note(struct run_result *r,
+						       const char *format, ...)
 {
 	size_t used = strlen(r->notes);
 	va_list ap;
@@ -75,6 +75,8 @@ note(struct run_result *r, const char *format, ...)
 
 void run_init(void)
 {
+	/* Cases may end by _exit(); what they printed must be out by then. */
+	setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0)
 		die("sub-reaper");
 	/* With its own IPC namespace, whatever is new there is of the case. */
@@ -359,7 +361,6 @@ static void start_body(void (*body)(void *), void *arg, int out,
 		dup2(out, STDOUT_FILENO);
 		dup2(out, STDERR_FILENO);
 	}
-	setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
 	sigprocmask(SIG_SETMASK, &original_mask, NULL);
 	body(arg);
 	exit(0);
