@@ -103,7 +103,7 @@ TEST(condition_never_true)
 
 TEST(death)
 {
-	check_fails("crashes", "killed by signal 11");
+	check_fails("crashes", "killed by signal 9");
 	check_fails("exits", "exit status 7");
 }
 
