@@ -4,15 +4,13 @@
 # by tools/setup when run as root.
 
 MESON = $$(command -v meson || echo /usr/bin/meson)
-SAN = ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0 \
+SANITIZED = ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0 \
 	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 S5_TIMEOUT_SCALE=4
 
-all: build/build.ninja
-	@$(MESON) compile -C build
-
-build/build.ninja:
+all:
 	@tools/setup build
-	@test -f $@ || $(MESON) setup build
+	@tools/configure build
+	@$(MESON) compile -C build
 
 run: all
 	@tools/setup run
@@ -24,19 +22,17 @@ check: setup-check all
 crash: setup-check all
 	@tools/run-tests build --suite crash
 
-setup-check:
-	@tools/setup build check
-
 # The sanitizer builds and the analysis build have directories of their own.
 asan: setup-check
-	@test -f build-asan/build.ninja || $(MESON) setup build-asan \
-		-Db_sanitize=address,undefined -Ddebug_locks=true
+	@tools/configure build-asan -Db_sanitize=address,undefined \
+		-Ddebug_locks=true
 	@$(MESON) compile -C build-asan
-	@$(SAN) tools/run-tests build-asan --suite unit --suite conformance
+	@$(SANITIZED) tools/run-tests build-asan --suite unit \
+		--suite conformance
 
 tsan: setup-check
-	@test -f build-tsan/build.ninja || CC=clang $(MESON) setup build-tsan \
-		-Db_sanitize=thread -Db_lundef=false
+	@CC=clang tools/configure build-tsan -Db_sanitize=thread \
+		-Db_lundef=false
 	@$(MESON) compile -C build-tsan
 	@S5_TIMEOUT_SCALE=8 tools/run-tests build-tsan --suite tsan
 
@@ -52,4 +48,7 @@ install: all
 clean:
 	rm -rf build build-asan build-tsan build-lint
 
-.PHONY: all run check crash setup-check asan tsan lint format install clean
+setup-check:
+	@tools/setup build check
+
+.PHONY: all run check crash asan tsan lint format install clean setup-check
