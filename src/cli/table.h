@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * table.h - the one printer of tables
+ *
+ * A verb describes its columns once; the description drives the output,
+ * --columns, the JSON form and the help text.
+ */
+#ifndef S5_CLI_TABLE_H
+#define S5_CLI_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define CLI_COLUMNS_MAX 16
+
+enum cli_column_flags {
+	CLI_COLUMN_RIGHT = 1,  /* aligned to the right */
+	CLI_COLUMN_NUMBER = 2, /* a number in JSON */
+	CLI_COLUMN_WRAP = 4,   /* long text continues on the next line */
+	CLI_COLUMN_HIDDEN = 8, /* shown only if named */
+};
+
+struct cli_column {
+	const char *name;
+	const char *help;
+	unsigned int flags;
+};
+
+struct libscols_table;
+
+struct cli_table {
+	struct libscols_table *scols;
+	size_t nshown;
+	size_t shown[CLI_COLUMNS_MAX]; /* indexes into the description */
+};
+
+/*
+ * Makes a table of ncolumns described columns, at most CLI_COLUMNS_MAX.
+ * wanted is a list of names with commas between, or NULL for the default.
+ * Returns 0, -EINVAL if wanted names an unknown column (ret_bad says where it
+ * starts), or -ENOMEM.
+ */
+int cli_table_open(struct cli_table *table, const char *name,
+		   const struct cli_column *columns, size_t ncolumns,
+		   const char *wanted, bool json, const char **ret_bad);
+
+/* Adds a line of one cell for each described column.  0 or -ENOMEM. */
+int cli_table_add(struct cli_table *table, const char *const *cells);
+
+/* Prints and frees the table; returns 0 or -errno. */
+int cli_table_close(struct cli_table *table);
+
+/* Lists the columns for a help text. */
+void cli_table_help(const struct cli_column *columns, size_t ncolumns);
+
+#endif
