@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/* whole_guest.c - cancellation, handlers, stopping, other roots. */
+#define SUITE 3
+#include "scenario.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+/* ---- cancellation: libc's, so not of the raw calls ---- */
+
+SCENARIO(cancel_receiver_asleep, NEED_NOTHING, "A-179")
+{
+	use_libc_names();
+	struct actor *t = new_thread();
+	int q = new_queue(0600);
+
+	START_ASLEEP(t, rcv(q, 64, 0, 0));
+	cancel(t);
+	EQ(snd(q, 1, "x", 0), 0);
+	EQ(stat_of(q).msg_qnum, 1);
+	EQ(rcv(q, 64, 0, IPC_NOWAIT), 1);
+}
+
+SCENARIO(cancel_sender_asleep, NEED_NOTHING, "A-179")
+{
+	use_libc_names();
+	struct actor *t = new_thread();
+	int q = new_queue(0600);
+
+	EQ(set_qbytes(q, 1), 0);
+	EQ(snd(q, 1, "x", 0), 0);
+	START_ASLEEP(t, snd(q, 2, "y", 0));
+	cancel(t);
+	EQ(rcv(q, 64, 0, 0), 1);
+	EQ(stat_of(q).msg_qnum, 0);
+	EQ(snd(q, 3, "z", IPC_NOWAIT), 0);
+}
+
+static long cancelled_receive(long q)
+{
+	pthread_cancel(pthread_self());
+	return backend()->msgrcv((int)q, &self()->buf, 64, 0, IPC_NOWAIT);
+}
+
+static long cancelled_send(long q)
+{
+	pthread_cancel(pthread_self());
+	return backend()->msgsnd((int)q, &self()->buf, 1, IPC_NOWAIT);
+}
+
+/* Both are cancellation points even when they need not wait. */
+SCENARIO(cancel_before_the_call, NEED_NOTHING, "A-179")
+{
+	use_libc_names();
+	struct actor *t = new_thread(), *u = new_thread();
+	int q = new_queue(0600);
+
+	EQ(snd(q, 1, "x", 0), 0);
+	START(t, run("receive", cancelled_receive, q));
+	join_cancelled(t);
+	EQ(stat_of(q).msg_qnum, 1);
+	START(u, run("send", cancelled_send, q));
+	join_cancelled(u);
+	EQ(stat_of(q).msg_qnum, 1);
+}
+
+/* ---- handlers that make calls ---- */
+
+static int handler_queue;
+static _Atomic long handler_result;
+
+static void send_from_handler(int sig)
+{
+	struct {
+		long type;
+		char body[4];
+	} m = {sig == SIGUSR1 ? 1 : 2, "hndl"};
+
+	handler_result = backend()->msgsnd(handler_queue, &m, 4, IPC_NOWAIT);
+}
+
+static long send_when_signalled(long sig)
+{
+	struct sigaction sa;
+
+	memset(&sa, 0, sizeof(sa));
+	sa.sa_handler = send_from_handler;
+	sa.sa_flags = SA_RESTART;
+	return sigaction((int)sig, &sa, NULL) == 0 ? 0 : -errno;
+}
+
+/* It waits for that very type, yet it has left the queue for the handler. */
+SCENARIO(handler_sends_to_its_own_receiver, NEED_NOTHING, "A-180 A-069")
+{
+	handler_queue = new_queue(0600);
+	struct actor *r = new_process(), *other = new_process();
+
+	BY(r, run("handler", send_when_signalled, SIGUSR1));
+	START_ASLEEP(r, rcv(handler_queue, 64, 1, 0));
+	send_signal(r, SIGUSR1);
+	EQ(finish(r), -EINTR);
+	EQ(stat_of(handler_queue).msg_qnum, 1);
+	EQ(rcv(handler_queue, 64, 0, IPC_NOWAIT), 4);
+	START_ASLEEP(r, rcv(handler_queue, 64, 1, 0));
+	START_ASLEEP(other, rcv(handler_queue, 64, 1, 0));
+	send_signal(r, SIGUSR1);
+	EQ(finish(r), -EINTR);
+	EQ(finish(other), 4);
+}
+
+static void remove_from_handler(int sig)
+{
+	(void)sig;
+	handler_result = backend()->msgctl(handler_queue, IPC_RMID, NULL);
+}
+
+static long remove_when_signalled(long sig)
+{
+	signal((int)sig, remove_from_handler);
+	return 0;
+}
+
+SCENARIO(handler_removes_the_queue, NEED_NOTHING, "A-180 A-069 A-072")
+{
+	handler_queue = new_queue(0600);
+	struct actor *r = new_process(), *other = new_process();
+
+	BY(r, run("handler", remove_when_signalled, SIGUSR1));
+	START_ASLEEP(r, rcv(handler_queue, 64, 1, 0));
+	START_ASLEEP(other, rcv(handler_queue, 64, 1, 0));
+	send_signal(r, SIGUSR1);
+	EQ(finish(r), -EINTR);
+	EQ(finish(other), -EIDRM);
+}
+
+SCENARIO(handler_sends_from_blocked_sender, NEED_NOTHING, "A-180 A-054")
+{
+	handler_queue = new_queue(0600);
+	struct actor *s = new_process();
+
+	EQ(set_qbytes(handler_queue, 10), 0);
+	EQ(snd(handler_queue, 9, "123456", 0), 0);
+	BY(s, run("handler", send_when_signalled, SIGUSR1));
+	START_ASLEEP(s, snd(handler_queue, 8, "12345", 0));
+	send_signal(s, SIGUSR1);
+	EQ(finish(s), -EINTR);
+	EQ(stat_of(handler_queue).__msg_cbytes, 10);
+	EQ(rcv(handler_queue, 64, 1, IPC_NOWAIT), 4);
+}
+
+/* ---- stopped ---- */
+
+SCENARIO(stopped_receiver_leaves_message_queued, NEED_NOTHING, "A-070")
+{
+	struct actor *r = new_process();
+	int q = new_queue(0600);
+
+	START_ASLEEP(r, rcv(q, 64, 0, 0));
+	stop(r);
+	EQ(snd(q, 1, "stays", 0), 0);
+	EQ(stat_of(q).msg_qnum, 1);
+	resume(r);
+	EQ(finish(r), 5);
+	EQ(stat_of(q).msg_lrpid, r->pid);
+}
+
+SCENARIO(stopped_receiver_queues_again_at_the_tail, NEED_NOTHING, "A-070 A-067")
+{
+	struct actor *r1 = new_process(), *r2 = new_process();
+	int q = new_queue(0600);
+
+	START_ASLEEP(r1, rcv(q, 64, 0, 0));
+	START_ASLEEP(r2, rcv(q, 64, 0, 0));
+	stop(r1);
+	resume(r1);
+	ASLEEP(r1);
+	EQ(snd(q, 1, "first", 0), 0);
+	EQ(finish(r2), 5);
+	ASLEEP(r1);
+	EQ(snd(q, 1, "second", 0), 0);
+	EQ(finish(r1), 6);
+}
+
+SCENARIO(stopped_sender_sends_when_continued, NEED_NOTHING, "A-054 A-070")
+{
+	struct actor *s = new_process();
+	int q = new_queue(0600);
+
+	EQ(set_qbytes(q, 4), 0);
+	EQ(snd(q, 1, "full", 0), 0);
+	START_ASLEEP(s, snd(q, 2, "more", 0));
+	stop(s);
+	EQ(rcv(q, 64, 0, 0), 4);
+	EQ(snd(q, 3, "mine", IPC_NOWAIT), 0);
+	resume(s);
+	ASLEEP(s);
+	EQ(rcv(q, 64, 0, 0), 4);
+	EQ(got_type(NULL), 3);
+	EQ(finish(s), 0);
+}
+
+/* ---- elsewhere in the file system ---- */
+
+static long leave_the_root(long arg)
+{
+	(void)arg;
+	if (unshare(CLONE_NEWNS) != 0 || chroot("/proc") != 0 ||
+	    chdir("/") != 0)
+		return -errno;
+	return 0;
+}
+
+SCENARIO(other_root_and_mounts, NEED_ROOT, "A-182")
+{
+	struct actor *p = new_process();
+	long q = get(key_of(1), IPC_CREAT | 0600);
+
+	EQ(BY(p, run("leave_the_root", leave_the_root, 0)), 0);
+	EQ(BY(p, get(key_of(1), 0600)), q);
+	EQ(BY(p, snd((int)q, 1, "out", 0)), 0);
+	EQ(rcv((int)q, 64, 0, 0), 3);
+	START_ASLEEP(p, rcv((int)q, 64, 0, 0));
+	EQ(snd((int)q, 1, "in", 0), 0);
+	EQ(finish(p), 2);
+	IS(BY(p, get(IPC_PRIVATE, 0600)) >= 0);
+}
+
+/* Root that becomes somebody else before its first call. */
+SCENARIO(other_user_before_the_first_call, NEED_ROOT, "A-182")
+{
+	struct actor *p = new_process();
+
+	EQ(BY(p, run("leave_the_root", leave_the_root, 0)), 0);
+	EQ(BY(p, run("become", become, NOBODY)), 0);
+	long q = BY(p, get(key_of(1), IPC_CREAT | 0600));
+	IS(q >= 0);
+	EQ(BY(p, snd((int)q, 1, "x", 0)), 0);
+	EQ(rcv((int)q, 8, 0, 0), 1);
+	EQ(stat_of((int)q).msg_perm.cuid, NOBODY);
+}
