@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sysfive/sysfive.h - System V message queues in user space
+ *
+ * Each function has the arguments, the result and the errno of the libc
+ * function whose name follows "s5_"; msgop(2), msgget(2) and msgctl(2) describe
+ * them, and docs/errors.md lists every errno with its cause. What differs from
+ * Linux on purpose stands in docs/compat.md. Two errno values are this
+ * library's own:
+ *   EACCES from s5_msgget   the namespace cannot be reached or used; other
+ *                           calls then give EINVAL, as no id can be valid
+ *   EDEADLK                 called from a handler for a signal that a fault
+ *                           raised inside the library's own critical section
+ */
+#ifndef SYSFIVE_SYSFIVE_H
+#define SYSFIVE_SYSFIVE_H
+
+#include <sys/ipc.h>
+#include <sys/msg.h>
+#include <sys/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The id of the queue of `key`, made if need be. Returns -1 and EACCES, EEXIST,
+ * EINVAL, ENOENT, ENOMEM or ENOSPC (A-001 to A-016, A-035). */
+int s5_msgget(key_t key, int msgflg);
+
+/* Puts `msgsz` bytes (after a long, the type) into a queue; blocks while there
+ * is no room unless IPC_NOWAIT. Returns 0, or -1 and EACCES, EAGAIN, EFAULT,
+ * EIDRM, EINTR, EINVAL or ENOMEM (A-039 to A-055). */
+int s5_msgsnd(int msqid, const void *msgp, size_t msgsz, int msgflg);
+
+/* Takes a message out; blocks while there is none that `msgtyp` and `msgflg`
+ * select unless IPC_NOWAIT. Returns the number of bytes copied after the type,
+ * or -1 and E2BIG, EACCES, EFAULT, EIDRM, EINTR, EINVAL or ENOMSG (A-056 to
+ * A-073). */
+ssize_t s5_msgrcv(int msqid, void *msgp, size_t msgsz, long msgtyp, int msgflg);
+
+/* IPC_STAT, IPC_SET, IPC_RMID. Returns 0, or -1 and EACCES, EFAULT, EIDRM,
+ * EINVAL or EPERM (A-083 to A-087). */
+int s5_msgctl(int msqid, int cmd, struct msqid_ds *buf);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * api.c - the s5_* functions: -1 and errno from here on
+ *
+ * Owns nothing. errno is untouched on success.
+ */
+#include "../../include/sysfive/sysfive.h"
+#include "../msg/room.h"
+#include "../region/ns.h"
+
+#include <errno.h>
+#include <pthread.h>
+
+#define S5_EXPORT __attribute__((visibility("default")))
+
+/* Maps an existing namespace, so that later changes of root, rights or working
+ * directory cannot lose it. Touches no shared page. */
+__attribute__((constructor)) static void at_load(void)
+{
+	struct s5_ns_status st;
+
+	s5__msg_init();
+	(void)s5__ns_attach(NULL, false, &st);
+}
+
+static inline long result(long ret)
+{
+	if (S5_UNLIKELY(ret < 0)) {
+		errno = (int)-ret;
+		return -1;
+	}
+	return ret;
+}
+
+S5_EXPORT int s5_msgget(key_t key, int msgflg)
+{
+	return (int)result(s5__msgget(key, msgflg));
+}
+
+S5_EXPORT int s5_msgsnd(int msqid, const void *msgp, size_t msgsz, int msgflg)
+{
+	pthread_testcancel();
+	return (int)result(s5__msgsnd(msqid, msgp, msgsz, msgflg));
+}
+
+S5_EXPORT ssize_t s5_msgrcv(int msqid, void *msgp, size_t msgsz, long msgtyp,
+			    int msgflg)
+{
+	pthread_testcancel();
+	return result(s5__msgrcv(msqid, msgp, msgsz, msgtyp, msgflg));
+}
+
+S5_EXPORT int s5_msgctl(int msqid, int cmd, struct msqid_ds *buf)
+{
+	return (int)result(s5__msgctl(msqid, cmd, buf));
+}

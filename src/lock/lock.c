@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lock.c - the contended and the recovering half of the lock
+ *
+ * Who waits for a lock sleeps on the *owner's slot word*, because that is the
+ * word which the kernel marks, and wakes a sleeper of, when the owner dies.
+ * The order is: set FUTEX_WAITERS in that word, membarrier, look at the lock
+ * once more, sleep while the word is unchanged. The owner stores 0 to the lock
+ * and then looks at the flag; the membarrier makes one of the two see the
+ * other. Every sleep has a deadline, so that damage cannot hang anybody.
+ */
+#include "lock.h"
+
+#include "../base/defer.h"
+
+#include <linux/membarrier.h>
+#include <sched.h>
+#include <sys/syscall.h>
+
+#define SPIN_ROUNDS   24u	    /* with back-off: about 3 us */
+#define SPIN_MOST     64u	    /* pauses between two looks */
+#define BRIEF_NS      20000000u	    /* how long a lock is waited for inside */
+#define SLEEP_NS      2000000u	    /* one sleep inside a section */
+#define OUTSIDE_NS    100000000u    /* one sleep outside */
+#define SUSPECT_LOOKS 4u	    /* until a lock that nobody holds is damage */
+#define CHAIN_MAX     64u	    /* recoverers that died one after another */
+
+static void deadline_in(struct timespec *t, uint64_t ns)
+{
+	uint64_t at = s5__now_ns() + ns;
+
+	t->tv_sec = (time_t)(at / 1000000000u);
+	t->tv_nsec = (long)(at % 1000000000u);
+}
+
+void s5__unlock_wake(struct s5__self *self)
+{
+	struct s5__slot *s = self->slot;
+
+	(void)s5__a32_and_full(&s->word, ~(uint32_t)FUTEX_WAITERS);
+	(void)s5__futex_wake(s5__a32_raw(&s->word), INT32_MAX);
+}
+
+/*
+ * Writes the logged values back, newest first. Repeatable: whoever dies in
+ * here leaves the log as it was. The entries are shared memory, thus bounded.
+ */
+static void roll_back(struct s5__slot *dead)
+{
+	uint64_t commit = s5__a64_load_rlx(&dead->commit);
+	uint32_t n = (uint32_t)commit;
+
+	if (n > S5__LOG_MAX)
+		n = S5__LOG_MAX;
+	while (n-- > 0) {
+		uint64_t where = dead->log[n].where;
+		uint64_t old = dead->log[n].old;
+		uint64_t off = where >> 1;
+		void *p = s5__at(off, 8);
+
+		if (!p || (off & ((where & 1) ? 7u : 3u)))
+			continue;
+		if (where & 1)
+			*(volatile uint64_t *)p = old;
+		else
+			*(volatile uint32_t *)p = (uint32_t)old;
+		S5_CRASH_POINT("rollback-step");
+	}
+	s5__order();
+	s5__a64_store_rlx(&dead->commit, commit & ~(uint64_t)UINT32_MAX);
+	s5__order();
+}
+
+/* Publishes one result; the lock of the waiter's object is held. */
+static void publish(struct s5__wake_entry *e)
+{
+	struct s5__slot *w = s5__slot_at(e->slot);
+
+	if (!w || w->wait_seq != e->seq)
+		return;
+	w->result = e->result;
+	/* PAIR wait-result: release; the sleeper's look acquires it. */
+	e->asleep = s5__a32_or_full(&w->wait_word, S5__WAIT_DONE) &
+		    (S5__WAIT_ASLEEP | S5__WAIT_DONE);
+}
+
+static void wake(const struct s5__wake_entry *e)
+{
+	struct s5__slot *w = s5__slot_at(e->slot);
+
+	if (w)
+		(void)s5__futex_wake(s5__a32_raw(&w->wait_word), INT32_MAX);
+}
+
+void s5__wake_publish(struct s5__self *self)
+{
+	for (uint32_t i = 0; i < self->wake_n; i++) {
+		publish(&self->slot->wake[i]);
+		S5_CRASH_POINT("wake-published");
+	}
+}
+
+void s5__wake_flush_slow(struct s5__self *self)
+{
+	for (uint32_t i = 0; i < self->wake_n; i++) {
+		S5_CRASH_POINT("wake-before");
+		if (self->slot->wake[i].asleep)
+			wake(&self->slot->wake[i]);
+	}
+	self->wake_n = 0;
+	s5__a64_store_rlx(&self->slot->commit, 0);
+}
+
+void s5__tx_abort(struct s5__self *self)
+{
+	self->wake_n = 0;
+	s5__tx_arm(self);
+	roll_back(self->slot);
+	self->log_n = 0;
+}
+
+/* Finishes what the dead owner had committed but not made visible, and wakes
+ * whom it did not live to wake. */
+static void finish_wakes(struct s5__slot *dead)
+{
+	uint32_t n = (uint32_t)(s5__a64_load_rlx(&dead->commit) >> 32);
+
+	if (n > S5__WAKE_MAX)
+		n = S5__WAKE_MAX;
+	for (uint32_t i = 0; i < n; i++) {
+		publish(&dead->wake[i]);
+		wake(&dead->wake[i]);
+	}
+	s5__order();
+	s5__a64_store_rlx(&dead->commit, 0);
+}
+
+/*
+ * `self` holds the lock that slot `idx` died with. If that one, in its turn,
+ * died while it recovered another, its own log is empty and the other's is
+ * still due: follow the chain. `holding` tells a link that is due from a stale
+ * one.
+ */
+static void recover(struct s5__self *self, uint64_t lock_off, uint32_t idx)
+{
+	for (uint32_t i = 0; i < CHAIN_MAX; i++) {
+		struct s5__slot *dead = s5__slot_at(idx);
+		uint32_t next;
+
+		if (!dead || s5__a64_load_rlx(&dead->holding) != lock_off)
+			break;
+		next = dead->recovering;
+		roll_back(dead);
+		S5_CRASH_POINT("recover-rolled-back");
+		finish_wakes(dead);
+		s5__order();
+		if (next == 0) {
+			s5__a64_store_rlx(&dead->holding, 0);
+			break;
+		}
+		/* Settle the far end first: this link leads to it. */
+		idx = next;
+		if (idx == self->idx)
+			break;
+	}
+	self->slot->recovering = 0;
+}
+
+bool s5__lock_take_over(struct s5__self *self, struct s5__a32 *lock,
+			uint32_t idx)
+{
+	struct s5__slot *dead = s5__slot_at(idx);
+
+	s5__a64_store_rlx(&self->slot->holding, s5__off(lock));
+	self->slot->recovering = idx;
+	s5__order();
+	S5_CRASH_POINT("takeover-before");
+	/* PAIR lock: acquire; the kernel's mark ordered the dead's stores. */
+	if (!s5__a32_cas_acq(lock, idx, self->idx)) {
+		self->slot->recovering = 0;
+		s5__a64_store_rlx(&self->slot->holding, 0);
+		return false;
+	}
+	S5_CRASH_POINT("takeover-after");
+	recover(self, s5__off(lock), idx);
+	/* The kernel woke one of those who waited for the dead. */
+	if (dead)
+		(void)s5__futex_wake(s5__a32_raw(&dead->word), INT32_MAX);
+	return true;
+}
+
+bool s5__slot_check_gone(struct s5__slot *s)
+{
+	uint32_t v = s5__a32_load_acq(&s->word); /* PAIR slot-word: acquire */
+
+	if (v & FUTEX_OWNER_DIED)
+		return true;
+	if (s->pid_ns != s5__process.pid_ns || s->tid == 0)
+		return false;
+	if (s5__sys(SYS_tgkill, (long)s->pid, (long)s->tid, 0, 0, 0, 0) !=
+		    -ESRCH ||
+	    (v & FUTEX_TID_MASK & ~s->tid))
+		return false;
+	return s5__a32_cas_full(&s->word, v, v | FUTEX_OWNER_DIED) ||
+	       (s5__a32_load_rlx(&s->word) & FUTEX_OWNER_DIED);
+}
+
+/* What a look at a lock that is not ours came to. */
+enum look {
+	LOOK_FREE,    /* try it */
+	LOOK_TAKEN,   /* we took it from a dead owner */
+	LOOK_HELD,    /* by a living owner; *ret_owner, *ret_word are set */
+	LOOK_SUSPECT, /* by somebody who does not say so, or by nobody */
+};
+
+static enum look look_at(struct s5__self *self, struct s5__a32 *lock,
+			 bool take, struct s5__slot **ret_owner,
+			 uint32_t *ret_word)
+{
+	uint32_t o = s5__a32_load_acq(lock); /* PAIR lock: acquire */
+	struct s5__slot *owner;
+	uint32_t v;
+
+	if (o == 0)
+		return LOOK_FREE;
+	owner = s5__slot_at(o);
+	if (!owner || o == self->idx)
+		return LOOK_SUSPECT;
+	v = s5__a32_load_acq(&owner->word); /* PAIR slot-word: acquire */
+	if (v & FUTEX_OWNER_DIED) {
+		if (!take)
+			return LOOK_FREE;
+		return s5__lock_take_over(self, lock, o) ? LOOK_TAKEN :
+							   LOOK_FREE;
+	}
+	*ret_owner = owner;
+	*ret_word = v;
+	if (s5__a64_load_rlx(&owner->holding) != s5__off(lock))
+		return s5__a32_load_acq(lock) == o ? LOOK_SUSPECT : LOOK_FREE;
+	return LOOK_HELD;
+}
+
+/* Sleeps until the owner releases, dies, or `ns` have passed. */
+static void sleep_on_owner(struct s5__a32 *lock, struct s5__slot *owner,
+			   uint32_t v, uint64_t ns)
+{
+	uint32_t o = s5__a32_load_rlx(lock);
+	struct timespec t;
+	long err;
+
+	if (!(v & FUTEX_WAITERS)) {
+		if (!s5__a32_cas_full(&owner->word, v, v | FUTEX_WAITERS))
+			return;
+		v |= FUTEX_WAITERS;
+	}
+	err = s5__sys(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0, 0,
+		      0, 0);
+	if (err < 0) /* refused: the owner may miss the flag, so look often */
+		ns = ns > 1000000u ? 1000000u : ns;
+	if (s5__a32_load_acq(lock) != o || s5__slot_at(o) != owner)
+		return; /* PAIR lock: acquire, after the barrier */
+	deadline_in(&t, ns);
+	(void)s5__futex_wait(s5__a32_raw(&owner->word), v, &t);
+}
+
+/* A lock that its alleged owner does not hold: take it as it is. */
+static int seize(struct s5__self *self, struct s5__a32 *lock)
+{
+	uint32_t o = s5__a32_load_rlx(lock);
+
+	s5__debug("damage", "a lock that nobody holds was seized");
+	s5__a64_store_rlx(&self->slot->holding, s5__off(lock));
+	s5__order();
+	if (o == self->idx || s5__a32_cas_acq(lock, o, self->idx))
+		return 0; /* PAIR lock: acquire */
+	self->wanted = lock;
+	return -EAGAIN;
+}
+
+static bool try_take(struct s5__self *self, struct s5__a32 *lock)
+{
+	s5__a64_store_rlx(&self->slot->holding, s5__off(lock));
+	s5__order();
+	return s5__a32_cas_acq(lock, 0, self->idx); /* PAIR lock: acquire */
+}
+
+/* Spins with back-off; true if the lock was taken. */
+static bool spin_for(struct s5__self *self, struct s5__a32 *lock)
+{
+	uint32_t pauses = 1;
+
+	for (uint32_t i = 0; i < SPIN_ROUNDS; i++) {
+		for (uint32_t k = 0; k < pauses; k++)
+			s5__pause();
+		if (pauses < SPIN_MOST)
+			pauses *= 2;
+		if (s5__a32_load_rlx(lock) == 0 && try_take(self, lock))
+			return true; /* relaxed: only a hint to try */
+	}
+	return false;
+}
+
+int s5__lock_slow(struct s5__self *self, struct s5__a32 *lock)
+{
+	uint64_t until = 0;
+	uint32_t suspect = 0;
+
+	if (s5__process.cpus > 1 && spin_for(self, lock))
+		return 0;
+	for (;;) {
+		struct s5__slot *owner = NULL;
+		uint32_t v = 0;
+		uint64_t now = s5__now_ns();
+
+		switch (look_at(self, lock, true, &owner, &v)) {
+		case LOOK_TAKEN:
+			return 0;
+		case LOOK_FREE:
+			suspect = 0;
+			if (try_take(self, lock))
+				return 0;
+			continue;
+		case LOOK_HELD:
+			suspect = 0;
+			sleep_on_owner(lock, owner, v, SLEEP_NS);
+			break;
+		case LOOK_SUSPECT:
+			if (++suspect > SUSPECT_LOOKS)
+				return seize(self, lock);
+			(void)s5__sys(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+			if (owner)
+				sleep_on_owner(lock, owner, v, SLEEP_NS);
+			break;
+		}
+		if (until == 0)
+			until = now + BRIEF_NS;
+		if (now > until) {
+			if (owner && s5__slot_check_gone(owner))
+				continue;
+			s5__a64_store_rlx(&self->slot->holding, 0);
+			self->wanted = lock;
+			return -EAGAIN;
+		}
+	}
+}
+
+int s5__lock_wait(struct s5__self *self)
+{
+	struct s5__a32 *lock = self->wanted;
+	uint32_t first = s5__a32_load_rlx(lock);
+	uint32_t intr = self->intr;
+	int err = 0;
+
+	s5__defer_leave();
+	while (err == 0) {
+		struct s5__slot *owner = NULL;
+		uint32_t v = 0;
+
+		if (look_at(self, lock, false, &owner, &v) != LOOK_HELD ||
+		    s5__a32_load_rlx(lock) != first)
+			break;
+		if (s5__slot_check_gone(owner))
+			break;
+		sleep_on_owner(lock, owner, v, OUTSIDE_NS);
+		if (s5__defer_intr() != intr)
+			err = -EINTR;
+	}
+	s5__defer_enter();
+	self->intr = intr;
+	return err;
+}

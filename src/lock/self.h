@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * self.h - what a thread knows of itself; private memory
+ */
+#ifndef S5_LOCK_SELF_H
+#define S5_LOCK_SELF_H
+
+#include "slot.h"
+
+#include <linux/futex.h>
+
+/*
+ * struct s5__self - one per thread, in thread-local storage
+ *
+ * `epoch` equals *s5__epoch as long as this thread is the one that registered
+ * and has not been forked since: the word lies in a page that every kind of
+ * fork wipes (MADV_WIPEONFORK), so a child registers anew at its first call.
+ */
+struct s5__self {
+	struct s5__slot *slot;
+	uint32_t idx;
+	uint32_t epoch;
+	struct robust_list_head *robust;
+	void *pending_saved; /* list_op_pending of an interrupted libc call */
+	struct s5__a32 *wanted; /* the lock that could not be had */
+	uint32_t wake_n;     /* entries of the wake list being built */
+	uint32_t log_n;	     /* entries of the undo log being built */
+	uint32_t intr;	     /* interrupts seen when the call began */
+	uint32_t wait_gen;   /* grows when a call's wait is given up for it */
+	int32_t spin;	     /* what spinning has been worth: see wait.c */
+	uint32_t spin_skip;
+	struct robust_list_head own_robust; /* where libc has none */
+};
+
+/* What this process knows of itself; set when it registers. */
+struct s5__process {
+	uint32_t pid;
+	uint32_t cpus;	 /* that the registering thread may run on */
+	uint64_t pid_ns; /* inode of its pid namespace, 0 if unknown */
+	uint64_t start;	 /* its start time in clock ticks, 0 if unknown */
+};
+extern struct s5__process s5__process;
+
+extern _Thread_local struct s5__self s5__self
+	__attribute__((tls_model("initial-exec")));
+extern const volatile uint32_t *s5__epoch;
+
+#endif

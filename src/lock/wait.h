@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * wait.h - sleeping for a result, and spinning before that
+ *
+ * A waiter is registered under its object's lock; the waker takes it off its
+ * list in a transaction, adds it to the wake list, and the commit publishes
+ * the result in the waiter's slot. From then on the waiter needs no lock.
+ */
+#ifndef S5_LOCK_WAIT_H
+#define S5_LOCK_WAIT_H
+
+#include "lock.h"
+
+enum s5__wait_end {
+	S5__WAIT_END_DONE,    /* the result is there: s5__wait_accept() it */
+	S5__WAIT_END_INTR,    /* a handler ran, or a nested call gave it up */
+	S5__WAIT_END_LOOK,    /* a second has passed: look at the world again */
+	S5__WAIT_END_TIMEOUT, /* the deadline has come */
+};
+
+#define S5__WAIT_LOOK_NS 1000000000u
+
+/* Makes the slot's waiter ready to be linked; the object's lock is held. */
+static inline void s5__wait_prepare(struct s5__self *self)
+{
+	struct s5__slot *s = self->slot;
+
+	s->wait_seq++;
+	s5__a32_store_rlx(&s->wait_word, 0);
+}
+
+/*
+ * Sleeps for the result of the registered wait. No lock held; signals are let
+ * in. `deadline` is CLOCK_MONOTONIC in ns, 0 for none. With `cancel`, the sleep
+ * is a cancellation point (A-179).
+ */
+enum s5__wait_end s5__wait(struct s5__self *self, uint64_t deadline,
+			   bool cancel);
+
+/* The owner's claim on a published result; false if it was taken back. */
+static inline bool s5__wait_accept(struct s5__self *self)
+{
+	return !(s5__a32_or_full(&self->slot->wait_word, S5__WAIT_TAKEN) &
+		 S5__WAIT_REVOKED);
+}
+
+/* Somebody else's claim on a result that the owner has not accepted yet. */
+bool s5__wait_revoke(struct s5__slot *s);
+
+/*
+ * Spins, if that has been worth it lately, until `*word` is no longer `seen`.
+ * Ends early for a signal. Returns whether it changed.
+ */
+bool s5__spin_while(struct s5__self *self, const struct s5__a32 *word,
+		    uint32_t seen);
+
+#endif

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * body.c - bytes of a message, in cells and pages
+ *
+ * No lock is held while user memory is touched. A message on its way is in the
+ * owner's slot (`hand`); a cell that goes from there to the magazine, or comes
+ * from it, is named in both for a moment, which s5__body_free_dead() knows.
+ */
+#include "msgq.h"
+
+#include <string.h>
+
+static uint32_t cells_for(uint64_t size)
+{
+	uint64_t rest = size > S5__MSG_INLINE ? size - S5__MSG_INLINE : 0;
+
+	if (rest > S5__MSG_CELLS * S5__CELL_DATA)
+		return 0;
+	return (uint32_t)((rest + S5__CELL_DATA - 1) / S5__CELL_DATA);
+}
+
+static uint32_t pages_for(uint64_t size)
+{
+	uint64_t rest = size > S5__MSG_INLINE ? size - S5__MSG_INLINE : 0;
+
+	if (rest <= S5__MSG_CELLS * S5__CELL_DATA)
+		return 0;
+	return (uint32_t)((rest + S5__PAGE - 1) / S5__PAGE);
+}
+
+/* Copies to (`out`) or from the chain, from byte S5__MSG_INLINE on. */
+static bool copy_chain(const struct s5__message *m, uint8_t *user, uint64_t n,
+		       bool out)
+{
+	uint32_t next = m->next;
+	uint32_t page = m->pages;
+
+	while (n > 0) {
+		struct s5__cell *c = page ? NULL : s5__cell_at(next);
+		uint8_t *p = page ? s5__page_at(page) : c ? c->data : NULL;
+		uint64_t len = page ? S5__PAGE : S5__CELL_DATA;
+
+		if (!p)
+			return false;
+		if (len > n)
+			len = n;
+		if (out)
+			memcpy(user, p, len);
+		else
+			memcpy(p, user, len);
+		user += len;
+		n -= len;
+		if (page) {
+			uint32_t *link = s5__page_link(page);
+
+			page = link ? *link : 0;
+			if (page == 0 && n > 0)
+				return false;
+		} else {
+			next = c->next;
+		}
+	}
+	return true;
+}
+
+/* The further cells and pages that the body needs, and the bytes into them. */
+static int make_chain(struct s5__self *self, struct s5__message *m,
+		      const uint8_t *user, uint64_t size)
+{
+	struct s5__slot *s = self->slot;
+	uint32_t *link = &m->next;
+
+	for (uint32_t i = cells_for(size); i > 0; i--) {
+		uint32_t cell = s5__cell_peek(self);
+		struct s5__cell *c = s5__cell_at(cell);
+
+		if (!c)
+			return -ENOMEM;
+		c->next = 0;
+		*link = cell;
+		s5__cell_taken(self, c);
+		link = &c->next;
+	}
+	m->pages = s->pages;
+	s5__order(); /* a death here: named twice, counts once */
+	s->pages = 0;
+	return copy_chain(m, (uint8_t *)(uintptr_t)user, size - S5__MSG_INLINE,
+			  false) ?
+		       0 :
+		       -ENOMEM;
+}
+
+int s5__body_make(struct s5__self *self, const void *user, int64_t type,
+		  uint64_t size)
+{
+	struct s5__slot *s = self->slot;
+	const uint8_t *bytes = user;
+	struct s5__message *m;
+	uint32_t cell;
+	int err = s5__cells_reserve(self, cells_for(size) + 2);
+
+	if (S5_UNLIKELY(err == 0 && pages_for(size)))
+		err = s5__pages_take(self, pages_for(size));
+	if (S5_UNLIKELY(err)) {
+		(void)s5__pages_put(self, &s->pages);
+		return err;
+	}
+	cell = s5__cell_peek(self);
+	m = s5__message_at(cell);
+	if (S5_UNLIKELY(!m))
+		return -ENOMEM;
+	m->next = 0;
+	m->pages = 0;
+	m->type = type;
+	m->size = size;
+	s->hand_kind = S5__HAND_PUT;
+	s->hand = cell;
+	s5__cell_taken(self, (struct s5__cell *)(void *)m);
+	S5_CRASH_POINT("body-in-hand");
+	if (size <= S5__MSG_INLINE) {
+		memcpy(m->data, bytes, size);
+		return 0;
+	}
+	memcpy(m->data, bytes, S5__MSG_INLINE);
+	err = make_chain(self, m, bytes + S5__MSG_INLINE, size);
+	if (err)
+		s5__body_free(self);
+	return err;
+}
+
+bool s5__body_copy(const struct s5__message *m, void *user, uint64_t n)
+{
+	if (S5_LIKELY(n <= S5__MSG_INLINE)) {
+		memcpy(user, m->data, n);
+		return true;
+	}
+	memcpy(user, m->data, S5__MSG_INLINE);
+	return copy_chain(m, (uint8_t *)user + S5__MSG_INLINE,
+			  n - S5__MSG_INLINE, true);
+}
+
+void s5__body_free(struct s5__self *self)
+{
+	struct s5__slot *s = self->slot;
+	uint32_t cell = s->hand;
+	struct s5__message *m = s5__message_at(cell);
+
+	s->hand_kind = S5__HAND_PUT; /* not to be given back any more */
+	if (S5_UNLIKELY(!m)) {
+		s->hand = 0;
+		return;
+	}
+	for (uint32_t n = 0; m->next && n < S5__MSG_CELLS; n++) {
+		struct s5__cell *c = s5__cell_at(m->next);
+
+		if (!c)
+			break;
+		s5__cell_put(self, m->next, c);
+		m->next = c->next;
+		S5_CRASH_POINT("body-free-step");
+	}
+	if (S5_UNLIKELY(m->pages) && s5__pages_put(self, &m->pages) != 0)
+		return; /* still in hand: the next call tries again */
+	s5__cell_put(self, cell, (struct s5__cell *)(void *)m);
+	s->hand = 0;
+	if (S5_UNLIKELY(s->mag_n[0] >= S5__MAG_MAX))
+		s5__cells_overflow(self);
+}
+
+/* Moves one cell from the chain at *link of a dead thread to our magazine. */
+static void steal_cell(struct s5__self *self, struct s5__slot *dead,
+		       uint32_t *link, uint32_t rest)
+{
+	struct s5__slot *s = self->slot;
+	uint32_t cell = *link;
+	struct s5__cell *c = s5__cell_at(cell);
+
+	if (c && cell != dead->mag[0]) {
+		s5__tx_log32(self, &s->mag[0]);
+		s5__tx_log32(self, &c->mag_next);
+		s5__tx_log32(self, link);
+		s5__tx_arm(self);
+		c->mag_next = s->mag[0];
+		s->mag[0] = cell;
+		s->mag_n[0]++;
+	} else {
+		s5__tx_log32(self, link);
+		s5__tx_arm(self);
+	}
+	*link = rest;
+	s5__tx_commit(self);
+}
+
+int s5__body_free_dead(struct s5__self *self, struct s5__slot *dead)
+{
+	struct s5__header *h = s5__header();
+	int err = s5__lock(self, &h->heap_lock);
+	struct s5__message *m;
+
+	if (err)
+		return err;
+	m = s5__message_at(dead->hand);
+	if (!(s5__a32_load_rlx(&dead->word) & FUTEX_OWNER_DIED) || !m) {
+		if (!m)
+			dead->hand = 0;
+		s5__unlock(self, &h->heap_lock);
+		return 0;
+	}
+	for (uint32_t n = 0; m->next && n < S5__MSG_CELLS; n++) {
+		struct s5__cell *c = s5__cell_at(m->next);
+
+		steal_cell(self, dead, &m->next, c ? c->next : 0);
+	}
+	if (m->pages && m->pages == dead->pages)
+		dead->pages = 0; /* it died between two stores */
+	if (m->pages == 0)
+		steal_cell(self, dead, &dead->hand, 0);
+	s5__unlock(self, &h->heap_lock);
+	if (dead->hand && m->pages) {
+		err = s5__pages_put(self, &m->pages);
+		return err ? err : s5__body_free_dead(self, dead);
+	}
+	s5__cells_overflow(self);
+	return 0;
+}

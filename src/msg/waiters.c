@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * waiters.c - who waits at a queue, and who is served
+ *
+ * The queue's lock is held, and all is logged. Receivers that want one type
+ * wait in that type's lane, the others in one list; both are in order of
+ * arrival, and of their candidates the one that came first is served (A-074).
+ */
+#include "msgq.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#define STAMP_OLD_NS (S5__WAIT_LOOK_NS + S5__WAIT_LOOK_NS / 2)
+
+static struct s5__wait_list *list_of(struct s5__msgq *q, enum s5__wait_kind k,
+				     uint32_t lane)
+{
+	struct s5__lane *l;
+
+	switch (k) {
+	case S5__WAIT_SEND:
+		return &q->senders;
+	case S5__WAIT_RECV_ANY:
+		return &q->any;
+	case S5__WAIT_RECV_TYPE:
+		l = s5__lane_at(lane);
+		return l ? &l->receivers : NULL;
+	case S5__WAIT_NONE:
+		break;
+	}
+	return NULL;
+}
+
+void s5__waiter_link(struct s5__self *self, struct s5__msgq *q,
+		     enum s5__wait_kind kind, uint32_t lane)
+{
+	struct s5__slot *w = self->slot;
+	struct s5__wait_list *list = list_of(q, kind, lane);
+	struct s5__slot *last = list ? s5__slot_at(list->tail) : NULL;
+
+	if (!list)
+		return;
+	s5__tx_log64(self, list);
+	s5__tx_log64(self, &q->n_recv);
+	s5__tx_log32(self, &w->wait_kind);
+	if (last)
+		s5__tx_log32(self, &last->next);
+	s5__tx_arm(self);
+	w->prev = list->tail;
+	w->next = 0;
+	w->lane = lane;
+	w->wait_order = q->order++;
+	if (last)
+		last->next = self->idx;
+	else
+		list->head = self->idx;
+	list->tail = self->idx;
+	if (kind == S5__WAIT_SEND)
+		q->n_send++;
+	else
+		q->n_recv++;
+	w->wait_kind = kind;
+}
+
+static void unlink_waiter(struct s5__self *self, struct s5__msgq *q,
+			  struct s5__slot *w)
+{
+	enum s5__wait_kind kind = (enum s5__wait_kind)w->wait_kind;
+	struct s5__wait_list *list = list_of(q, kind, w->lane);
+	struct s5__slot *before = s5__slot_at(w->prev);
+	struct s5__slot *after = s5__slot_at(w->next);
+
+	s5__tx_log32(self, &w->wait_kind);
+	s5__tx_log64(self, &q->n_recv);
+	if (list)
+		s5__tx_log64(self, list);
+	if (before)
+		s5__tx_log32(self, &before->next);
+	if (after)
+		s5__tx_log32(self, &after->prev);
+	s5__tx_arm(self);
+	if (list) {
+		if (before)
+			before->next = w->next;
+		else
+			list->head = w->next;
+		if (after)
+			after->prev = w->prev;
+		else
+			list->tail = w->prev;
+	}
+	if (kind == S5__WAIT_SEND)
+		q->n_send--;
+	else
+		q->n_recv--;
+	w->wait_kind = S5__WAIT_NONE;
+}
+
+void s5__waiter_unlink(struct s5__self *self, struct s5__msgq *q,
+		       struct s5__slot *w)
+{
+	bool typed = w->wait_kind == S5__WAIT_RECV_TYPE;
+
+	unlink_waiter(self, q, w);
+	if (typed && q->n_lanes > S5__LANES_KEPT)
+		s5__lane_drop(self, q, w->lane);
+}
+
+bool s5__waiter_is_stopped(const struct s5__slot *w)
+{
+	char path[64] = "/proc/";
+	char buf[256];
+	char *p = path + 6;
+	const char *state;
+	long fd, n;
+
+	if (w->pid_ns != s5__process.pid_ns)
+		return false;
+	for (int part = 0; part < 2; part++) {
+		uint32_t v = part ? w->tid : w->pid;
+		char digits[12];
+		int k = 0;
+
+		do {
+			digits[k++] = (char)('0' + v % 10);
+			v /= 10;
+		} while (v);
+		while (k > 0)
+			*p++ = digits[--k];
+		strcpy(p, part ? "/stat" : "/task/");
+		p += part ? 5 : 6;
+	}
+	fd = s5__sys(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0,
+		     0, 0);
+	if (fd < 0)
+		return false;
+	n = s5__sys(SYS_read, fd, (long)buf, sizeof(buf) - 1, 0, 0, 0);
+	(void)s5__sys(SYS_close, fd, 0, 0, 0, 0, 0);
+	if (n <= 0)
+		return false;
+	buf[n] = '\0';
+	state = strrchr(buf, ')');
+	return state && (state[2] == 'T' || state[2] == 't');
+}
+
+bool s5__waiter_is_late(const struct s5__slot *w)
+{
+	return s5__now_ns() - s5__a64_load_rlx(&w->wait_stamp) > STAMP_OLD_NS;
+}
+
+/* Most waiters have looked lately, and need no look into /proc. */
+static bool pass_over(const struct s5__slot *w)
+{
+	return s5__waiter_is_late(w) && s5__waiter_is_stopped(w);
+}
+
+static bool wants(const struct s5__slot *w, int64_t type)
+{
+	switch (w->wait_flags) {
+	case S5__SELECT_ANY:
+		return true;
+	case S5__SELECT_TYPE:
+		return w->wait_type == type;
+	case S5__SELECT_EXCEPT:
+		return w->wait_type != type;
+	case S5__SELECT_UPTO:
+		return type <= -w->wait_type;
+	default:
+		return false;
+	}
+}
+
+/* The first in a list that wants `type` and can take it now. A dead waiter is
+ * taken off on the way; its slot is settled by the janitor. */
+static uint32_t first_in(struct s5__self *self, struct s5__msgq *q,
+			 const struct s5__wait_list *list, int64_t type)
+{
+	uint32_t at = list->head;
+
+	for (uint32_t n = 0; at && n < S5__SLOTS_MAX; n++) {
+		struct s5__slot *w = s5__slot_at(at);
+		uint32_t next;
+
+		if (!w || w->wait_kind == S5__WAIT_NONE)
+			return 0; /* damaged */
+		next = w->next;
+		/* PAIR slot-word: acquire */
+		if (s5__a32_load_acq(&w->word) & FUTEX_OWNER_DIED) {
+			if (s5__tx_room(self) < 3 * S5__UNLINK_LOG)
+				return 0; /* the next sender goes on */
+			s5__waiter_unlink(self, q, w);
+		} else if (wants(w, type) && !pass_over(w)) {
+			return at;
+		}
+		at = next;
+	}
+	return 0;
+}
+
+uint32_t s5__waiter_for(struct s5__self *self, struct s5__msgq *q,
+			int64_t type)
+{
+	uint32_t any = q->any.head ? first_in(self, q, &q->any, type) : 0;
+	uint32_t lane = s5__lane_find(q, type);
+	struct s5__lane *l = lane ? s5__lane_at(lane) : NULL;
+	uint32_t one = l && l->receivers.head ?
+			       first_in(self, q, &l->receivers, type) :
+			       0;
+	struct s5__slot *a, *b;
+
+	if (!any || !one)
+		return any | one;
+	a = s5__slot_at(any);
+	b = s5__slot_at(one);
+	return a && b && a->wait_order < b->wait_order ? any : one;
+}
+
+/* Takes `w` off its list and gives it `result`. Its lane stays: the caller is
+ * walking the tree. */
+static void release(struct s5__self *self, struct s5__msgq *q, uint32_t at,
+		    struct s5__slot *w, uint32_t result)
+{
+	unlink_waiter(self, q, w);
+	(void)s5__wake_add(self, at, w->wait_seq, result);
+}
+
+static bool no_room(const struct s5__self *self)
+{
+	return s5__tx_room(self) < S5__UNLINK_LOG ||
+	       self->wake_n >= S5__WAKE_MAX;
+}
+
+bool s5__waiters_fit(struct s5__self *self, struct s5__msgq *q)
+{
+	uint64_t bytes = q->cbytes, count = q->qnum;
+	uint32_t at = q->senders.head;
+
+	/*
+	 * Each sender is looked at once (A-078). Unlike the kernel, which wakes
+	 * every sender that fits by itself and lets them race (A-077), room is
+	 * given to one sender only: who is woken can send. If it does not, by a
+	 * signal, it passes the wakeup on.
+	 */
+	for (uint32_t n = 0; at && n < S5__SLOTS_MAX; n++) {
+		struct s5__slot *w = s5__slot_at(at);
+		uint32_t next = w ? w->next : 0;
+
+		if (!w || w->wait_kind != S5__WAIT_SEND)
+			return false;
+		if (no_room(self))
+			return true;
+		if (s5__a32_load_rlx(&w->word) & FUTEX_OWNER_DIED) {
+			s5__waiter_unlink(self, q, w);
+		} else if (bytes + w->wait_size <= q->qbytes &&
+			   count + 1 <= q->qbytes && !pass_over(w)) {
+			bytes += w->wait_size;
+			count++;
+			release(self, q, at, w, S5__TRY_AGAIN);
+		}
+		at = next;
+	}
+	return false;
+}
+
+/* Releases the waiters of one list; true if the transaction is full. */
+static bool release_list(struct s5__self *self, struct s5__msgq *q,
+			 struct s5__wait_list *list, uint32_t result)
+{
+	while (list->head) {
+		uint32_t at = list->head;
+		struct s5__slot *w = s5__slot_at(at);
+
+		if (no_room(self))
+			return true;
+		if (!w || w->wait_kind == S5__WAIT_NONE) {
+			s5__tx_log64(self, list);
+			s5__tx_arm(self);
+			list->head = 0; /* damaged: cut it off */
+			list->tail = 0;
+			return false;
+		}
+		release(self, q, at, w, result);
+	}
+	return false;
+}
+
+/* Receivers of one type, lane by lane, in no order. */
+static bool release_lanes(struct s5__self *self, struct s5__msgq *q,
+			  uint32_t result)
+{
+	uint32_t todo[64];
+	uint32_t n = 0, steps = 0;
+	uint32_t ref = q->root;
+
+	while (ref && steps++ < S5__SLOTS_MAX * 4) {
+		struct s5__lane *l = s5__lane_at(ref >> 1);
+
+		if (!l)
+			return false;
+		if (ref & 1u) {
+			if (n < 64)
+				todo[n++] = l->child[1];
+			ref = l->child[0];
+			continue;
+		}
+		if (release_list(self, q, &l->receivers, result))
+			return true;
+		ref = n > 0 ? todo[--n] : 0;
+	}
+	return false;
+}
+
+bool s5__waiters_release(struct s5__self *self, struct s5__msgq *q,
+			 uint32_t result)
+{
+	if (q->n_recv && (release_list(self, q, &q->any, result) ||
+			  release_lanes(self, q, result)))
+		return true;
+	return result == EIDRM && release_list(self, q, &q->senders, result);
+}
+
+/* Hands the message over: it goes from slot to slot, and nobody else sees it
+ * (A-075). */
+static void hand_over(struct s5__self *self, struct s5__msgq *q,
+		      struct s5__slot *from, uint32_t to)
+{
+	struct s5__slot *w = s5__slot_at(to);
+
+	s5__tx_log64(self, &w->hand);
+	s5__tx_log64(self, &from->hand);
+	s5__waiter_unlink(self, q, w);
+	w->hand = from->hand;
+	w->hand_kind = S5__HAND_GOT;
+	w->hand_obj = w->wait_obj;
+	w->hand_id = w->wait_id;
+	from->hand = 0;
+	from->hand_kind = S5__HAND_NONE;
+	q->lrpid = w->pid;
+	q->rtime = s5__now_s();
+	s5__a32_store_rlx(&q->arrivals, s5__a32_load_rlx(&q->arrivals) + 1);
+	(void)s5__wake_add(self, to, w->wait_seq, S5__GOT_MESSAGE);
+}
+
+static void log_times(struct s5__self *self, struct s5__msgq *q)
+{
+	s5__tx_log64(self, &q->lspid); /* and lrpid */
+	s5__tx_log64(self, &q->stime);
+	s5__tx_log64(self, &q->rtime);
+}
+
+static void note_sent(struct s5__msgq *q)
+{
+	q->lspid = s5__process.pid;
+	q->stime = s5__now_s();
+}
+
+int s5__deliver(struct s5__self *self, struct s5__msgq *q,
+		struct s5__slot *from, bool in_front)
+{
+	struct s5__message *m = s5__message_at(from->hand);
+
+	if (!m)
+		return -EIDRM;
+	while (S5_UNLIKELY(q->n_recv)) {
+		uint32_t to = s5__waiter_for(self, q, m->type);
+		struct s5__slot *w = s5__slot_at(to);
+
+		if (!w)
+			break;
+		/* Each E2BIG is final, so it may be committed by itself. */
+		if (self->wake_n >= S5__WAKE_MAX - 1 ||
+		    s5__tx_room(self) < 2 * S5__UNLINK_LOG) {
+			s5__tx_commit(self);
+			s5__wake_flush(self);
+		}
+		if (w->wait_size < m->size) {
+			release(self, q, to, w, E2BIG);
+			continue;
+		}
+		log_times(self, q);
+		hand_over(self, q, from, to);
+		if (!in_front)
+			note_sent(q);
+		s5__tx_commit(self);
+		return 0;
+	}
+	log_times(self, q);
+	if (!s5__msgq_append(self, q, from, in_front)) {
+		s5__tx_abort(self);
+		return -EIDRM;
+	}
+	if (!in_front)
+		note_sent(q);
+	s5__tx_commit(self);
+	return 0;
+}

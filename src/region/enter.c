@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * enter.c - registering processes and threads; thread slots
+ *
+ * Shared: slot->state and the identity beside it, claimed by compare-and-swap.
+ * A process is known to itself by the epoch page, which every kind of fork
+ * wipes. A vfork child shares its parent's memory, thread-local state and all,
+ * so while `s5__maybe_vfork` is set the thread asks the kernel who it is.
+ */
+#include "enter.h"
+
+#include "../base/cred.h"
+#include "ns.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <linux/membarrier.h>
+#include <fcntl.h>
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+static const volatile uint32_t no_epoch = UINT32_MAX;
+const volatile uint32_t *s5__epoch = &no_epoch;
+struct s5__process s5__process;
+_Thread_local struct s5__self s5__self;
+const struct s5__facility *s5__facility_msg;
+
+static volatile uint32_t *epoch_page; /* private; zero in a forked child */
+static struct s5__a32 epochs;	      /* epochs given out; never in a page */
+static pthread_key_t exit_key;
+static struct s5__a32 exit_key_made;
+
+/* --- the process -------------------------------------------------------- */
+
+static uint64_t read_pid_ns(void)
+{
+	struct stat sb;
+
+	memset(&sb, 0, sizeof(sb));
+	if (s5__sys(SYS_newfstatat, AT_FDCWD, (long)"/proc/self/ns/pid",
+		    (long)&sb, 0, 0, 0) != 0)
+		return 0;
+	return sb.st_ino;
+}
+
+/* Field 22 of /proc/self/stat, behind the command's closing bracket. */
+static uint64_t read_start_time(void)
+{
+	char buf[512];
+	uint64_t v = 0;
+	long fd = s5__sys(SYS_openat, AT_FDCWD, (long)"/proc/self/stat",
+			  O_RDONLY | O_CLOEXEC, 0, 0, 0);
+	long n;
+	const char *p;
+
+	if (fd < 0)
+		return 0;
+	n = s5__sys(SYS_read, fd, (long)buf, sizeof(buf) - 1, 0, 0, 0);
+	(void)s5__sys(SYS_close, fd, 0, 0, 0, 0, 0);
+	if (n <= 0)
+		return 0;
+	buf[n] = '\0';
+	p = strrchr(buf, ')');
+	for (int field = 2; p && field < 22; field++) {
+		p = strchr(p, ' ');
+		if (p)
+			p++;
+	}
+	while (p && *p >= '0' && *p <= '9')
+		v = v * 10 + (uint64_t)(*p++ - '0');
+	return v;
+}
+
+static uint32_t count_cpus(void)
+{
+	unsigned long mask[128] = { 0 };
+	long n = s5__sys(SYS_sched_getaffinity, 0, sizeof(mask), (long)mask, 0,
+			 0, 0);
+	uint32_t cpus = 0;
+
+	for (long i = 0; i < n / (long)sizeof(long); i++)
+		cpus += (uint32_t)__builtin_popcountl(mask[i]);
+	return cpus ? cpus : 1;
+}
+
+/* Once per process, also after a fork. Racing threads do the same twice. */
+static int register_process(void)
+{
+	volatile uint32_t *page = epoch_page;
+
+	if (!page) {
+		volatile uint32_t *none = NULL;
+		long p = s5__sys(SYS_mmap, 0, S5__PAGE, PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (p < 0 && p >= -4095)
+			return -ENOMEM;
+		(void)s5__sys(SYS_madvise, p, S5__PAGE, MADV_WIPEONFORK, 0, 0,
+			      0);
+		page = (volatile uint32_t *)p;
+		if (!__atomic_compare_exchange_n(&epoch_page, &none, page, 0,
+						 __ATOMIC_SEQ_CST,
+						 __ATOMIC_SEQ_CST)) {
+			(void)s5__sys(SYS_munmap, p, S5__PAGE, 0, 0, 0, 0);
+			page = none;
+		}
+	}
+	if (*page == 0) {
+		s5__process.pid =
+			(uint32_t)s5__sys(SYS_getpid, 0, 0, 0, 0, 0, 0);
+		s5__process.pid_ns = read_pid_ns();
+		s5__process.start = read_start_time();
+		s5__process.cpus = count_cpus();
+		s5__arena.plain_release =
+			s5__sys(SYS_membarrier,
+				MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0,
+				0, 0, 0) == 0;
+		*page = s5__a32_add_full(&epochs, 1) + 1;
+	}
+	s5__epoch = page;
+	return 0;
+}
+
+static void after_fork_in_child(void)
+{
+	/* The parent's slot word must not be marked by our death. */
+	if (s5__self.robust)
+		s5__self.robust->list_op_pending = NULL;
+	s5__defer_fork_child();
+}
+
+static int make_exit_key(void)
+{
+	if (s5__a32_load_rlx(&exit_key_made) == 2)
+		return 0;
+	if (s5__a32_cas_full(&exit_key_made, 0, 1)) {
+		if (pthread_key_create(&exit_key, s5__thread_exit) != 0) {
+			s5__a32_store_rlx(&exit_key_made, 0);
+			return -ENOMEM;
+		}
+		(void)pthread_atfork(NULL, NULL, after_fork_in_child);
+		s5__a32_store_rlx(&exit_key_made, 2);
+	}
+	while (s5__a32_load_rlx(&exit_key_made) == 1)
+		(void)s5__sys(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+	return 0;
+}
+
+/* --- the thread --------------------------------------------------------- */
+
+/* Claims a free slot for this thread; 0 if there is none just now. */
+static uint32_t claim_slot(uint32_t tid, uint64_t *ret_state)
+{
+	uint32_t most = s5__a32_load_acq(&s5__header()->slot_chunks) * 8u;
+
+	/* PAIR dir: acquire */
+	for (uint32_t i = 1; i < most; i++) {
+		struct s5__slot *s = s5__slot_at(i);
+		uint64_t old, state;
+
+		if (!s)
+			break;
+		old = s5__a64_load_rlx(&s->state);
+		state = s5__slot_state(S5__SLOT_CLAIMED, S5__SLOT_GEN(old) + 1,
+				       s5__process.pid_ns, tid);
+		if (s5__slot_phase(old) != S5__SLOT_FREE ||
+		    !s5__a64_cas_full(&s->state, old, state))
+			continue;
+		*ret_state = state;
+		s->pid = s5__process.pid;
+		s->tid = tid;
+		s->pid_ns = s5__process.pid_ns;
+		s->start = s5__process.start;
+		return i;
+	}
+	return 0;
+}
+
+/* Every field that a former owner may have left. */
+static void reset_slot(struct s5__slot *s)
+{
+	s5__a64_store_rlx(&s->holding, 0);
+	s5__a64_store_rlx(&s->commit, 0);
+	s->recovering = 0;
+	s->hand = 0;
+	s->hand_kind = S5__HAND_NONE;
+	s->mag[0] = 0;
+	s->mag[1] = 0;
+	s->mag_n[0] = 0;
+	s->mag_n[1] = 0;
+	s->pages = 0;
+	s->dismantle = 0;
+	s->wait_kind = S5__WAIT_NONE;
+	s->euid = (uint32_t)s5__sys(SYS_geteuid, 0, 0, 0, 0, 0, 0);
+}
+
+static void find_robust_list(struct s5__self *self)
+{
+	struct robust_list_head *head = NULL;
+	size_t len = 0;
+
+	if (s5__sys(SYS_get_robust_list, 0, (long)&head, (long)&len, 0, 0, 0) !=
+		    0 ||
+	    !head) {
+		/* a libc without, or a vfork child: one of our own */
+		head = &self->own_robust;
+		head->list.next = &head->list;
+		head->futex_offset = 0;
+		head->list_op_pending = NULL;
+		(void)s5__sys(SYS_set_robust_list, (long)head, sizeof(*head), 0,
+			      0, 0, 0);
+	}
+	self->robust = head;
+}
+
+/* Adds a chunk of slots before the last one is gone; see claim_slot(). */
+static void add_slots_ahead(struct s5__self *self)
+{
+	struct s5__header *h = s5__header();
+	uint32_t chunks = s5__a32_load_acq(&h->slot_chunks);
+	struct s5__a32 *dir =
+		(struct s5__a32 *)(void *)(s5__arena.base +
+					   S5__FIX_SLOT_DIR * S5__PAGE);
+
+	/* PAIR dir: acquire */
+	if (self->idx / 8u + 1 < chunks || self->idx % 8u < 3 ||
+	    chunks >= S5__SLOT_CHUNK)
+		return;
+	(void)s5__chunk_add(self, dir, chunks, &h->slot_chunks);
+}
+
+static int register_thread(struct s5__self *self)
+{
+	uint32_t tid = (uint32_t)s5__sys(SYS_gettid, 0, 0, 0, 0, 0, 0);
+	uint64_t state = 0;
+	uint32_t idx = 0;
+
+	for (int tries = 0; tries < 1000 && idx == 0; tries++) {
+		idx = claim_slot(tid, &state);
+		if (idx == 0) /* somebody is adding slots */
+			(void)s5__sys(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+	}
+	if (idx == 0)
+		return -ENOMEM;
+	self->idx = idx;
+	self->slot = s5__slot_at(idx);
+	self->pending_saved = NULL;
+	self->wake_n = 0;
+	self->log_n = 0;
+	self->spin = 2;
+	find_robust_list(self);
+	reset_slot(self->slot);
+	/* The pending entry first, then the word: marked from then on. */
+	s5__order();
+	self->robust->list_op_pending = s5__pending(self);
+	/* PAIR slot-word: release; who sees the tid sees the identity. */
+	s5__a32_store_rel(&self->slot->word, tid);
+	s5__a64_store_rel(&self->slot->state,
+			  (state & ~(uint64_t)3) | S5__SLOT_USED);
+	S5_CRASH_POINT("slot-claimed");
+	return 0;
+}
+
+/* A thread, or a child of any kind of fork, at its first call. */
+static int register_anew(struct s5__self *self)
+{
+	int err;
+
+	err = register_process();
+	if (err == 0)
+		err = make_exit_key();
+	if (err)
+		return err;
+	s5__defer_enter();
+	err = register_thread(self);
+	if (err == 0) {
+		(void)pthread_setspecific(exit_key, self);
+		self->epoch = *s5__epoch;
+		add_slots_ahead(self);
+		s5__janitor(self);
+	}
+	s5__defer_leave();
+	return err;
+}
+
+/*
+ * A vfork child that makes a call gets a slot of its own in its parent's
+ * thread-local record; the parent finds, by its tid, that the record is not its
+ * own any more, and registers anew. The slot that it had is then found by its
+ * own mark: it still names the parent's tid, so the parent takes it back.
+ */
+static int look_after_vfork(struct s5__self *self)
+{
+	uint32_t tid = (uint32_t)s5__sys(SYS_gettid, 0, 0, 0, 0, 0, 0);
+	uint32_t pid = (uint32_t)s5__sys(SYS_getpid, 0, 0, 0, 0, 0, 0);
+	static _Thread_local struct s5__self parent;
+
+	if (self->slot && self->slot->tid == tid && self->slot->pid == pid) {
+		if (s5__maybe_vfork == 1)
+			s5__maybe_vfork = 0;
+		return 0;
+	}
+	if (parent.slot && parent.slot->tid == tid && parent.slot->pid == pid) {
+		*self = parent; /* back in the parent: the child is gone */
+		parent.slot = NULL;
+		s5__process.pid = pid;
+		if (s5__maybe_vfork == 1)
+			s5__maybe_vfork = 0;
+		return 0;
+	}
+	if (!parent.slot)
+		parent = *self;
+	s5__process.pid = pid;
+	s5__defer_enter();
+	{
+		int err = register_thread(self);
+
+		s5__defer_leave();
+		return err;
+	}
+}
+
+int s5__enter_slow(struct s5__self *self, bool create)
+{
+	if (!s5__arena.base) {
+		struct s5_ns_status st;
+
+		if (s5__ns_attach(NULL, create, &st) != 0)
+			return -EACCES;
+	}
+	if (self->epoch == *s5__epoch)
+		return look_after_vfork(self);
+	return register_anew(self);
+}
+
+int s5__enter_cleanup(struct s5__self *self)
+{
+	struct s5__slot *s = self->slot;
+	int err = 0;
+
+	self->wait_gen++; /* the call that waited, if it still runs, ends */
+	while (err == 0 && (s->hand || s->wait_kind)) {
+		err = s5__facility_msg->drop(self, s);
+		if (err == -EAGAIN)
+			err = s5__lock_wait(self);
+	}
+	if (err)
+		s5__leave(self);
+	return err;
+}
+
+void s5__thread_exit(void *arg)
+{
+	struct s5__self *self = arg;
+	struct s5__slot *s = self->slot;
+
+	s5__defer_thread_exit();
+	if (!s || self->epoch != *s5__epoch)
+		return;
+	s5__defer_enter();
+	if (s5__a64_load_rlx(&s->holding) == 0 &&
+	    s5__a64_load_rlx(&s->commit) == 0 && s->dismantle == 0 &&
+	    (!(s->hand | s->wait_kind) ||
+	     s5__facility_msg->drop(self, s) == 0) &&
+	    s5__heap_settle(self, s) == 0 &&
+	    !(s->hand | s->wait_kind | s->mag[0] | s->mag[1] | s->pages)) {
+		uint64_t state = s5__a64_load_rlx(&s->state);
+
+		self->robust->list_op_pending = NULL;
+		/* PAIR slot-word: release; the next owner claims it. */
+		s5__a64_store_rel(&s->state,
+				  s5__slot_state(S5__SLOT_FREE,
+						 S5__SLOT_GEN(state), 0, 0));
+	} else {
+		/* Cancelled in the middle of something, or a lock is not to be
+		 * had: it is as dead as if it had been killed. */
+		self->robust->list_op_pending = NULL;
+		(void)s5__a32_or_full(&s->word, FUTEX_OWNER_DIED);
+		(void)s5__futex_wake(s5__a32_raw(&s->word), INT32_MAX);
+	}
+	self->slot = NULL;
+	self->epoch = 0;
+	s5__defer_leave();
+}

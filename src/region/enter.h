@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * enter.h - what every call begins and ends with
+ *
+ *	err = s5__enter(&self, false);		who am I; signals deferred
+ *	...					locks, transactions, waits
+ *	s5__leave(self);			deferred signals are delivered
+ */
+#ifndef S5_REGION_ENTER_H
+#define S5_REGION_ENTER_H
+
+#include "../base/defer.h"
+#include "../lock/wait.h"
+#include "heap.h"
+
+/*
+ * What a kind of object does for slots whose owner cannot do it any more, or
+ * has jumped away. Both are repeatable; `self` may be the slot's owner.
+ */
+struct s5__facility {
+	/* Unlinks the slot's waiter and gives back what is in its hand.
+	 * 0, or as s5__lock(). */
+	int (*drop)(struct s5__self *self, struct s5__slot *slot);
+	/* The owner is stopped and has not taken what was handed to it: takes
+	 * it back. */
+	void (*revoke)(struct s5__self *self, struct s5__slot *slot);
+	/* Finishes the removal of the object at that index. */
+	void (*dismantle)(struct s5__self *self, uint32_t index);
+};
+extern const struct s5__facility *s5__facility_msg; /* set at load */
+
+int s5__enter_slow(struct s5__self *self, bool create);
+/* The slot holds what an abandoned call left behind; outside of sections. */
+int s5__enter_cleanup(struct s5__self *self);
+
+/* Gives this thread's slot back; at the end of the thread. */
+void s5__thread_exit(void *self);
+
+/* Looks, at most once a second for all members, for threads that died, and
+ * settles what they left. No lock held. */
+void s5__janitor(struct s5__self *self);
+
+/* Settles one slot whose owner is dead, and frees it. */
+void s5__settle(struct s5__self *self, uint32_t idx);
+
+/* What the thread's list_op_pending shall be. */
+static inline void *s5__pending(const struct s5__self *self)
+{
+	return (char *)&self->slot->word - self->robust->futex_offset;
+}
+
+/*
+ * Begins a call: 0, or -EACCES (no namespace; `create`: nor could one be made),
+ * -ENOMEM (no slot), -EDEADLK (nested in a section), -EINTR.
+ */
+static inline int s5__enter(struct s5__self **ret_self, bool create)
+{
+	struct s5__self *self = &s5__self;
+	void *volatile *pending;
+	void *mine;
+
+	*ret_self = self;
+	if (S5_UNLIKELY(self->epoch != *s5__epoch || s5__maybe_vfork)) {
+		int err = s5__enter_slow(self, create);
+
+		if (err)
+			return err;
+	}
+	if (S5_UNLIKELY(s5__defer_is_inside() || s5__defer_is_suspended()))
+		return -EDEADLK;
+	s5__defer_enter();
+	/*
+	 * If this thread dies, the kernel marks the word that list_op_pending
+	 * leads to. It is left there between calls, so that a thread's death
+	 * is always seen; libc uses the field for a moment when it locks a
+	 * robust mutex, and if we interrupted that, it gets it back.
+	 */
+	pending = (void *volatile *)&self->robust->list_op_pending;
+	mine = s5__pending(self);
+	if (S5_UNLIKELY(*pending != mine)) {
+		self->pending_saved = *pending;
+		*pending = mine;
+		s5__order();
+	}
+	self->intr = s5__defer_intr();
+	if (S5_UNLIKELY(self->slot->hand | self->slot->wait_kind))
+		return s5__enter_cleanup(self);
+	return 0;
+}
+
+static inline void s5__leave(struct s5__self *self)
+{
+	if (S5_UNLIKELY(self->pending_saved != NULL)) {
+		*(void *volatile *)&self->robust->list_op_pending =
+			self->pending_saved;
+		self->pending_saved = NULL;
+	}
+	s5__defer_leave();
+}
+
+#endif

@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * heap.c - cells, pages and chunks; reserving memory before it is used
+ *
+ * Lock: header->heap_lock. Every change of a shared list is one transaction of
+ * a few words. Pages are reserved (MADV_POPULATE_WRITE) outside of the lock
+ * and before anybody may touch them, so a full file system is ENOMEM from the
+ * call that needed memory, and never SIGBUS.
+ */
+#include "heap.h"
+
+#include "ns.h"
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+#define GROW_MIN   16u	/* pages reserved at a time: 64 KiB ... */
+#define GROW_MAX   256u /* ... up to 1 MiB in a large arena */
+#define KEEP_FREE  256u /* free pages that keep their memory */
+#define TAKE_AT_MOST 512u /* pages taken under one hold of the lock */
+
+uint32_t *s5__page_link(uint32_t page)
+{
+	uint32_t table = page & ~(S5__EXTENT_PAGES - 1);
+
+	if (table == 0)
+		table = S5__FIX_PAGE_LINK;
+	return s5__at(((uint64_t)table << S5__PAGE_SHIFT) +
+			      (page % S5__EXTENT_PAGES) * sizeof(uint32_t),
+		      sizeof(uint32_t));
+}
+
+void *s5__page_at(uint32_t page)
+{
+	if (page < S5__FIX_PAGES || page % S5__EXTENT_PAGES == 0)
+		return NULL;
+	return s5__at((uint64_t)page << S5__PAGE_SHIFT, S5__PAGE);
+}
+
+/* Makes [from, to) accessible here and present in the file. */
+static int reserve(uint32_t from, uint32_t to)
+{
+	char *p = s5__arena.base + ((uint64_t)from << S5__PAGE_SHIFT);
+	size_t len = (size_t)(to - from) << S5__PAGE_SHIFT;
+	long err;
+
+	if (((uint64_t)to << S5__PAGE_SHIFT) > s5__arena.reserved)
+		return -ENOMEM;
+	err = s5__sys(SYS_mprotect, (long)p, (long)len, PROT_READ | PROT_WRITE,
+		      0, 0, 0);
+	if (err == 0)
+		err = s5__sys(SYS_madvise, (long)p, (long)len,
+			      MADV_POPULATE_WRITE, 0, 0, 0);
+	if (err == -EINVAL) /* a kernel before 5.14 */
+		err = s5__ns_fallocate((uint64_t)from << S5__PAGE_SHIFT, len);
+	return err ? -ENOMEM : 0;
+}
+
+/* Raises `top` by at least `need` pages. No lock held. */
+static int grow(struct s5__self *self, uint32_t need)
+{
+	struct s5__header *h = s5__header();
+	/* PAIR top: acquire; what lies below is reserved. */
+	uint32_t top = s5__a32_load_acq(&h->top);
+	uint32_t step = top / 8;
+	uint64_t to;
+	int err;
+
+	step = step < GROW_MIN ? GROW_MIN : step > GROW_MAX ? GROW_MAX : step;
+	if (step < need + 1)
+		step = need + 1;
+	to = (uint64_t)top + step;
+	if (to > h->pages)
+		to = h->pages;
+	if (to < (uint64_t)top + need + 1)
+		return -ENOMEM;
+	err = reserve(top, (uint32_t)to);
+	if (err && step > need + 1) { /* nearly full: take what is needed */
+		to = (uint64_t)top + need + 1;
+		err = reserve(top, (uint32_t)to);
+	}
+	if (err)
+		return err;
+	S5_CRASH_POINT("heap-reserved");
+	err = s5__lock(self, &h->heap_lock);
+	if (err)
+		return err;
+	if (s5__a32_load_rlx(&h->top) < to)
+		s5__a32_store_rel(&h->top, (uint32_t)to); /* PAIR top: release */
+	s5__unlock(self, &h->heap_lock);
+	return 0;
+}
+
+/* The next page never given out, past an extent's link page; 0 if none. */
+static uint32_t bump_page(const struct s5__header *h, uint32_t bump)
+{
+	if (bump % S5__EXTENT_PAGES == 0)
+		bump++;
+	return bump < s5__a32_load_rlx(&h->top) ? bump : 0;
+}
+
+/* Moves up to `n` free pages to slot->pages; the lock is held. Returns how
+ * many; a page at *ret_punched came without memory. */
+static uint32_t take_listed(struct s5__self *self, uint32_t *list,
+			    uint32_t *list_n, uint32_t n)
+{
+	struct s5__slot *s = self->slot;
+	uint32_t head = *list;
+	uint32_t *link = s5__page_link(head);
+	uint32_t k = 1;
+	uint32_t rest;
+
+	if (head == 0 || !link || !s5__page_at(head))
+		return 0;
+	while (k < n && k < TAKE_AT_MOST && *link) {
+		uint32_t *l = s5__page_link(*link);
+
+		if (!l || !s5__page_at(*link))
+			break;
+		link = l;
+		k++;
+	}
+	rest = *link;
+	s5__tx_log32(self, list);
+	s5__tx_log32(self, list_n);
+	s5__tx_log32(self, link);
+	s5__tx_log32(self, &s->pages);
+	s5__tx_arm(self);
+	*link = s->pages;
+	s->pages = head;
+	*list = rest;
+	*list_n = *list_n > k ? *list_n - k : 0;
+	s5__tx_commit(self);
+	return k;
+}
+
+static uint32_t take_fresh(struct s5__self *self, uint32_t n)
+{
+	struct s5__header *h = s5__header();
+	struct s5__slot *s = self->slot;
+	uint32_t head = s->pages;
+	uint32_t bump = h->bump;
+	uint32_t k = 0;
+
+	while (k < n && k < TAKE_AT_MOST) {
+		uint32_t page = bump_page(h, bump);
+		uint32_t *link = page ? s5__page_link(page) : NULL;
+
+		if (!link)
+			break;
+		*link = head; /* not yet anybody's: nothing to log */
+		head = page;
+		bump = page + 1;
+		k++;
+	}
+	if (k == 0)
+		return 0;
+	s5__tx_log32(self, &h->bump);
+	s5__tx_log32(self, &s->pages);
+	s5__tx_arm(self);
+	h->bump = bump;
+	s->pages = head;
+	s5__tx_commit(self);
+	return k;
+}
+
+/* The newest `k` pages of slot->pages have no memory: reserve them again. */
+static int refill_punched(struct s5__self *self, uint32_t k)
+{
+	uint32_t page = self->slot->pages;
+
+	while (k-- > 0) {
+		uint32_t *link = s5__page_link(page);
+
+		if (!link || reserve(page, page + 1))
+			return -ENOMEM;
+		page = *link;
+	}
+	return 0;
+}
+
+int s5__pages_take(struct s5__self *self, uint32_t n)
+{
+	struct s5__header *h = s5__header();
+	int err;
+
+	while (n > 0) {
+		bool punched = false;
+		uint32_t k;
+
+		err = s5__lock(self, &h->heap_lock);
+		if (err)
+			return err;
+		k = take_listed(self, &h->free_page, &h->free_n, n);
+		if (k == 0)
+			k = take_fresh(self, n);
+		if (k == 0) {
+			k = take_listed(self, &h->punched, &h->punched_n, n);
+			punched = k != 0;
+		}
+		s5__unlock(self, &h->heap_lock);
+		S5_CRASH_POINT("heap-pages-taken");
+		if (punched)
+			err = refill_punched(self, k);
+		else if (k == 0)
+			err = grow(self, n < GROW_MAX ? n : GROW_MAX);
+		if (err)
+			return err;
+		n -= k < n ? k : n;
+	}
+	return 0;
+}
+
+/* Gives the memory of a chain back to the file system, run by run. */
+static void punch(uint32_t page, uint32_t n)
+{
+	while (n > 0 && page) {
+		uint32_t lo = page, hi = page + 1;
+		uint32_t *link = s5__page_link(page);
+
+		n--;
+		page = link ? *link : 0;
+		while (n > 0 && (page == hi || page + 1 == lo)) {
+			link = s5__page_link(page);
+			if (page == hi)
+				hi++;
+			else
+				lo--;
+			n--;
+			page = link ? *link : 0;
+		}
+		(void)s5__sys(SYS_madvise,
+			      (long)(s5__arena.base +
+				     ((uint64_t)lo << S5__PAGE_SHIFT)),
+			      (long)(hi - lo) << S5__PAGE_SHIFT, MADV_REMOVE, 0,
+			      0, 0);
+	}
+}
+
+int s5__pages_put(struct s5__self *self, uint32_t *head)
+{
+	struct s5__header *h = s5__header();
+	uint32_t first = *head;
+	uint32_t *tail = s5__page_link(first);
+	uint32_t k = 1;
+	uint32_t *list = &h->free_page;
+	uint32_t *list_n = &h->free_n;
+
+	int err;
+
+	if (first == 0)
+		return 0;
+	if (!tail || !s5__page_at(first)) {
+		*head = 0; /* damaged */
+		return 0;
+	}
+	while (k < h->bump && *tail && s5__page_at(*tail)) {
+		tail = s5__page_link(*tail);
+		k++;
+	}
+	if (h->free_n > KEEP_FREE) { /* racy read: only a policy */
+		punch(first, k);
+		list = &h->punched;
+		list_n = &h->punched_n;
+	}
+	err = s5__lock(self, &h->heap_lock);
+	if (err)
+		return err;
+	s5__tx_log32(self, head);
+	s5__tx_log32(self, tail);
+	s5__tx_log32(self, list);
+	s5__tx_log32(self, list_n);
+	s5__tx_arm(self);
+	*tail = *list;
+	*list = first;
+	*list_n += k;
+	*head = 0;
+	s5__tx_commit(self);
+	s5__unlock(self, &h->heap_lock);
+	return 0;
+}
+
+/* Cuts the one page in slot->pages into a magazine. */
+static void carve(struct s5__self *self)
+{
+	struct s5__slot *s = self->slot;
+	uint32_t first = s->pages * S5__CELLS_PER_PAGE;
+
+	for (uint32_t i = 0; i < S5__CELLS_PER_PAGE; i++) {
+		struct s5__cell *c = s5__cell_at(first + i);
+
+		if (!c)
+			return;
+		c->next = 0;
+		c->mag_next = i + 1 < S5__CELLS_PER_PAGE ? first + i + 1 : 0;
+	}
+	s5__order();
+	s->mag[0] = first; /* s5__heap_settle(): the page counts as cut now */
+	s->mag_n[0] = S5__CELLS_PER_PAGE;
+	s5__order();
+	S5_CRASH_POINT("heap-carved");
+	s->pages = 0;
+}
+
+/* Takes a full magazine from the depot; the lock is held, mag[0] is empty. */
+static bool take_batch(struct s5__self *self)
+{
+	struct s5__header *h = s5__header();
+	struct s5__slot *s = self->slot;
+	uint32_t first = h->depot;
+	struct s5__cell *c = s5__cell_at(first);
+	uint32_t n;
+
+	if (!c)
+		return false;
+	n = c->batch_n;
+	s5__tx_log32(self, &h->depot);
+	s5__tx_log32(self, &h->depot_n);
+	s5__tx_log32(self, &s->mag[0]);
+	s5__tx_arm(self);
+	h->depot = c->batch_next;
+	h->depot_n--;
+	s->mag[0] = first;
+	s5__tx_commit(self);
+	s->mag_n[0] = n <= 4 * S5__MAG_MAX ? n : 1;
+	return true;
+}
+
+/* Empties mag[0]: what is left becomes, or joins, the spare magazine. */
+static void make_room(struct s5__slot *s)
+{
+	uint32_t last = s->mag[0];
+	struct s5__cell *c = s5__cell_at(last);
+	uint32_t n = 1;
+
+	if (last == 0)
+		return;
+	while (c && s5__cell_at(c->mag_next) && n < 2 * S5__MAG_MAX) {
+		c = s5__cell_at(c->mag_next);
+		n++;
+	}
+	if (s->mag[1] && c)
+		c->mag_next = s->mag[1]; /* a death here: [0] contains [1] */
+	s5__order();
+	s->mag_n[1] = n + (s->mag[1] ? s->mag_n[1] : 0);
+	s->mag[1] = s->mag[0];
+	s5__order();
+	s->mag[0] = 0;
+	s->mag_n[0] = 0;
+}
+
+int s5__cells_reserve(struct s5__self *self, uint32_t n)
+{
+	struct s5__header *h = s5__header();
+	struct s5__slot *s = self->slot;
+	int err;
+
+	if (S5_LIKELY(s->mag[0] && s->mag_n[0] >= n))
+		return 0;
+	if ((s->mag[0] ? s->mag_n[0] : 0) + (s->mag[1] ? s->mag_n[1] : 0) >= n)
+		return 0;
+	make_room(s);
+	err = s5__lock(self, &h->heap_lock);
+	if (err)
+		return err;
+	if (take_batch(self)) {
+		s5__unlock(self, &h->heap_lock);
+		return 0;
+	}
+	s5__unlock(self, &h->heap_lock);
+	err = s5__pages_take(self, 1);
+	if (err == 0)
+		carve(self);
+	return err;
+}
+
+/* Hangs the magazine *mag (of a slot) into the depot; the lock is held. */
+static void give_batch(struct s5__self *self, uint32_t *mag, uint32_t n)
+{
+	struct s5__header *h = s5__header();
+	uint32_t first = *mag;
+	struct s5__cell *c = s5__cell_at(first);
+
+	if (!c) {
+		*mag = 0;
+		return;
+	}
+	s5__tx_log32(self, mag);
+	s5__tx_log32(self, &h->depot);
+	s5__tx_log32(self, &h->depot_n);
+	s5__tx_log32(self, &c->batch_next);
+	s5__tx_log32(self, &c->batch_n);
+	s5__tx_arm(self);
+	c->batch_next = h->depot;
+	c->batch_n = n;
+	h->depot = first;
+	h->depot_n++;
+	*mag = 0;
+	s5__tx_commit(self);
+}
+
+void s5__cells_overflow(struct s5__self *self)
+{
+	struct s5__header *h = s5__header();
+	struct s5__slot *s = self->slot;
+
+	if (s->mag_n[0] < S5__MAG_MAX)
+		return;
+	if (s->mag[1]) {
+		if (s5__lock(self, &h->heap_lock))
+			return; /* the magazine grows; tried again next time */
+		give_batch(self, &s->mag[1], s->mag_n[1]);
+		s5__unlock(self, &h->heap_lock);
+	}
+	s->mag[1] = s->mag[0];
+	s->mag_n[1] = s->mag_n[0];
+	s5__order();
+	s->mag[0] = 0; /* a death here: both the same, counts once */
+	s->mag_n[0] = 0;
+}
+
+int s5__chunk_add(struct s5__self *self, struct s5__a32 *dir, uint32_t at,
+		  struct s5__a32 *count)
+{
+	struct s5__header *h = s5__header();
+	int err;
+
+	for (;;) {
+		uint32_t first;
+
+		err = s5__lock(self, &h->heap_lock);
+		if (err)
+			return err;
+		if (s5__a32_load_rlx(&dir[at]) != 0) {
+			s5__unlock(self, &h->heap_lock);
+			return 0;
+		}
+		first = h->bump;
+		if (first % S5__EXTENT_PAGES == 0 ||
+		    first % S5__EXTENT_PAGES + S5__CHUNK_PAGES >
+			    S5__EXTENT_PAGES)
+			first = (first + S5__EXTENT_PAGES - 1) /
+					S5__EXTENT_PAGES * S5__EXTENT_PAGES + 1;
+		if (first + S5__CHUNK_PAGES <= s5__a32_load_rlx(&h->top)) {
+			s5__tx_log32(self, &h->bump);
+			s5__tx_log32(self, s5__a32_raw(&dir[at]));
+			s5__tx_log32(self, s5__a32_raw(count));
+			s5__tx_arm(self);
+			h->bump = first + S5__CHUNK_PAGES;
+			s5__a32_store_rel(&dir[at], first); /* PAIR dir: release */
+			s5__a32_store_rel(count, at + 1); /* PAIR dir: release */
+			s5__tx_commit(self);
+			s5__unlock(self, &h->heap_lock);
+			return 0;
+		}
+		s5__unlock(self, &h->heap_lock);
+		err = grow(self, S5__CHUNK_PAGES + 8);
+		if (err)
+			return err;
+	}
+}
+
+/* A chain of cells is as long as its links say; counts are only hints. */
+static uint32_t batch_length(uint32_t first)
+{
+	uint32_t n = 0;
+
+	while (first && n < 4 * S5__MAG_MAX) {
+		struct s5__cell *c = s5__cell_at(first);
+
+		if (!c)
+			break;
+		first = c->mag_next;
+		n++;
+	}
+	return n;
+}
+
+static bool chain_contains(uint32_t first, uint32_t cell)
+{
+	for (uint32_t n = 0; first && n < 4 * S5__MAG_MAX; n++) {
+		struct s5__cell *c = s5__cell_at(first);
+
+		if (first == cell)
+			return true;
+		first = c ? c->mag_next : 0;
+	}
+	return false;
+}
+
+int s5__heap_settle(struct s5__self *self, struct s5__slot *dead)
+{
+	struct s5__header *h = s5__header();
+	int err = s5__lock(self, &h->heap_lock);
+
+	if (err)
+		return err;
+	if (dead != self->slot &&
+	    !(s5__a32_load_rlx(&dead->word) & FUTEX_OWNER_DIED)) {
+		s5__unlock(self, &h->heap_lock);
+		return 0;
+	}
+	if (chain_contains(dead->mag[0], dead->mag[1]))
+		dead->mag[1] = 0; /* it died between two stores */
+	if (dead->pages && dead->mag[0] / S5__CELLS_PER_PAGE == dead->pages)
+		dead->pages = 0; /* it died when the page was cut */
+	for (int i = 0; i < 2; i++)
+		if (dead->mag[i])
+			give_batch(self, &dead->mag[i],
+				   batch_length(dead->mag[i]));
+	s5__unlock(self, &h->heap_lock);
+	S5_CRASH_POINT("settle-heap");
+	return s5__pages_put(self, &dead->pages);
+}

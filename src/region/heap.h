@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * heap.h - memory of the arena: cells of 128 bytes, pages, chunks of tables
+ *
+ * A thread has two magazines of free cells in its slot and touches the shared
+ * free lists once in 32 cells. What a thread owns is written in its slot
+ * before it is taken from where it was, or in the same transaction, so that a
+ * death leaks nothing (docs/design/layout.md, "Who owns a cell").
+ */
+#ifndef S5_REGION_HEAP_H
+#define S5_REGION_HEAP_H
+
+#include "../lock/lock.h"
+#include "layout.h"
+
+/* Sees to it that the thread's magazines hold at least `n` <= 32 cells. No
+ * lock held. 0, -ENOMEM, or as s5__lock() for the heap's lock. */
+int s5__cells_reserve(struct s5__self *self, uint32_t n);
+
+/* Gives magazines that are full back to the depot. No lock held. */
+void s5__cells_overflow(struct s5__self *self);
+
+/* Adds `n` pages to the chain slot->pages; 0, -ENOMEM or as s5__lock(). */
+int s5__pages_take(struct s5__self *self, uint32_t n);
+
+/* Frees the chain that starts in *head, and clears that. 0, or as s5__lock();
+ * then the chain stays where it is. No lock held. */
+int s5__pages_put(struct s5__self *self, uint32_t *head);
+
+/* The link of a page to the next in its chain, or NULL. */
+uint32_t *s5__page_link(uint32_t page);
+
+/* The bytes of a page, or NULL. */
+void *s5__page_at(uint32_t page);
+
+/* Adds a chunk of tables (4 zeroed pages in a row) at dir[at], if that entry is
+ * still empty, and counts it in *count. 0, -ENOMEM or as s5__lock(). */
+int s5__chunk_add(struct s5__self *self, struct s5__a32 *dir, uint32_t at,
+		  struct s5__a32 *count);
+
+/* Everything that a dead thread's slot owns goes to the shared lists.
+ * 0 or as s5__lock(). */
+int s5__heap_settle(struct s5__self *self, struct s5__slot *dead);
+
+/* Takes a cell that s5__cells_reserve() provided. It stays the head of the
+ * magazine until the caller has written it where it belongs and calls
+ * s5__cell_taken(). */
+static inline uint32_t s5__cell_peek(struct s5__self *self)
+{
+	struct s5__slot *s = self->slot;
+
+	if (S5_UNLIKELY(s->mag[0] == 0)) {
+		s->mag[0] = s->mag[1]; /* both for a moment: counts once */
+		s->mag_n[0] = s->mag_n[1];
+		s5__order();
+		s->mag[1] = 0;
+		s->mag_n[1] = 0;
+	}
+	return s->mag[0];
+}
+
+static inline void s5__cell_taken(struct s5__self *self, struct s5__cell *c)
+{
+	struct s5__slot *s = self->slot;
+
+	s5__order(); /* it is owned elsewhere before it leaves the magazine */
+	s->mag[0] = c->mag_next;
+	s->mag_n[0]--;
+}
+
+/* Puts a cell that the caller owns, and names somewhere, into the magazine;
+ * the caller then removes that name. */
+static inline void s5__cell_put(struct s5__self *self, uint32_t idx,
+				struct s5__cell *c)
+{
+	struct s5__slot *s = self->slot;
+
+	c->mag_next = s->mag[0];
+	s5__order();
+	s->mag[0] = idx;
+	s->mag_n[0]++;
+	s5__order();
+}
+
+#endif

@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ns.c - finding, making and mapping the namespace's directory and arena
+ *
+ * The arena is written completely before it gets its name (link), so nobody
+ * ever sees half a header, and of racing makers one wins. All file access is
+ * by raw system calls, and no descriptor stays open.
+ */
+#include "ns.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/falloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define ARENA_NAME  "arena"
+#define ARENA_PAGES (1u << 24) /* 64 GiB, sparse */
+#define LEAST_PAGES 256u
+#define FIRST_TOP   32u /* pages reserved when it is made: 128 KiB */
+#define BOOT_ID	    "/proc/sys/kernel/random/boot_id"
+
+struct s5__arena s5__arena;
+static char ns_dir[sizeof(((struct s5_ns_status *)0)->dir)];
+
+static long sys_openat(int dir, const char *path, int flags, int mode)
+{
+	return s5__sys(SYS_openat, dir, (long)path, flags | O_CLOEXEC, mode, 0,
+		       0);
+}
+
+static void sys_close(long fd)
+{
+	(void)s5__sys(SYS_close, fd, 0, 0, 0, 0, 0);
+}
+
+static int fail(struct s5_ns_status *st, enum s5_ns_reason reason,
+		const char *call, long err)
+{
+	st->reason = reason;
+	strncpy(st->call, call, sizeof(st->call) - 1);
+	return (int)err;
+}
+
+/* What a failed system call means for the user. */
+static int fail_errno(struct s5_ns_status *st, const char *call, long err)
+{
+	enum s5_ns_reason r = S5_NS_SYSTEM;
+
+	switch (-err) {
+	case EACCES:
+	case EPERM:
+	case EROFS:
+		r = S5_NS_NO_ACCESS;
+		break;
+	case ENOENT:
+		r = S5_NS_ABSENT;
+		break;
+	case ELOOP:
+	case ENOTDIR:
+		r = S5_NS_NOT_DIR;
+		break;
+	case ENOSPC:
+	case EDQUOT:
+		r = S5_NS_NO_ROOM;
+		break;
+	case ENOMEM:
+	case EFBIG:
+		r = S5_NS_NO_MEMORY;
+		break;
+	default:
+		break;
+	}
+	return fail(st, r, call, err);
+}
+
+/* --- where ------------------------------------------------------------- */
+
+static void append(char *buf, size_t size, const char *s)
+{
+	size_t n = strlen(buf);
+
+	strncat(buf, s, size - 1 - n);
+}
+
+static void append_number(char *buf, size_t size, unsigned long v)
+{
+	char digits[24];
+	char *p = digits + sizeof(digits) - 1;
+
+	*p = '\0';
+	do {
+		*--p = (char)('0' + v % 10);
+		v /= 10;
+	} while (v);
+	append(buf, size, p);
+}
+
+static bool is_writable_dir(const char *path)
+{
+	return s5__sys(SYS_faccessat, AT_FDCWD, (long)path, W_OK | X_OK, 0, 0,
+		       0) == 0;
+}
+
+/* The directory by the rule of sysfive(7); *ret_default: not chosen by hand. */
+static int choose_dir(const char *dir, char *buf, size_t size,
+		      bool *ret_default)
+{
+	unsigned long uid =
+		(unsigned long)s5__sys(SYS_geteuid, 0, 0, 0, 0, 0, 0);
+	const char *base;
+
+	*ret_default = false;
+	buf[0] = '\0';
+	if (!dir)
+		dir = secure_getenv("SYSFIVE_DIR");
+	if (dir && dir[0]) {
+		if (strlen(dir) >= size)
+			return -ENAMETOOLONG;
+		append(buf, size, dir);
+		return 0;
+	}
+	*ret_default = true;
+	base = "/dev/shm";
+	if (!is_writable_dir(base))
+		base = secure_getenv("XDG_RUNTIME_DIR");
+	if (!base || !is_writable_dir(base))
+		base = secure_getenv("TMPDIR");
+	if (!base || !is_writable_dir(base) || strlen(base) + 32 > size)
+		return -ENOENT;
+	append(buf, size, base);
+	append(buf, size, "/sysfive-");
+	append_number(buf, size, uid);
+	return 0;
+}
+
+/* Opens the directory, making it if wanted; returns a descriptor or -errno. */
+static long open_dir(const char *path, bool is_default, bool create,
+		     struct s5_ns_status *st, uint32_t *ret_mode)
+{
+	int flags = O_RDONLY | O_DIRECTORY | (is_default ? O_NOFOLLOW : 0);
+	struct stat sb;
+	long fd = sys_openat(AT_FDCWD, path, flags, 0);
+
+	if (fd == -ENOENT && create) {
+		long err = s5__sys(SYS_mkdirat, AT_FDCWD, (long)path, 0700, 0,
+				   0, 0);
+
+		if (err && err != -EEXIST)
+			return fail_errno(st, "mkdir", err);
+		fd = sys_openat(AT_FDCWD, path, flags, 0);
+	}
+	if (fd < 0)
+		return fail_errno(st, "open", fd);
+	if (s5__sys(SYS_fstat, fd, (long)&sb, 0, 0, 0, 0) != 0) {
+		sys_close(fd);
+		return fail_errno(st, "fstat", -EIO);
+	}
+	if (is_default &&
+	    sb.st_uid != (uid_t)s5__sys(SYS_geteuid, 0, 0, 0, 0, 0, 0)) {
+		sys_close(fd);
+		return fail(st, S5_NS_NOT_OURS, "", -EACCES);
+	}
+	if ((sb.st_mode & S_IWOTH) && !(sb.st_mode & S_ISVTX)) {
+		sys_close(fd);
+		return fail(st, S5_NS_TOO_OPEN, "", -EACCES);
+	}
+	*ret_mode = sb.st_mode & 0666;
+	return fd;
+}
+
+/* --- making it ---------------------------------------------------------- */
+
+static void read_boot_id(uint8_t id[16])
+{
+	char text[40] = { 0 };
+	long fd = sys_openat(AT_FDCWD, BOOT_ID, O_RDONLY, 0);
+	size_t n = 0;
+
+	memset(id, 0, 16);
+	if (fd < 0)
+		return;
+	(void)s5__sys(SYS_read, fd, (long)text, sizeof(text) - 1, 0, 0, 0);
+	sys_close(fd);
+	for (const char *p = text; *p && n < 32; p++) {
+		uint8_t v;
+
+		if (*p >= '0' && *p <= '9')
+			v = (uint8_t)(*p - '0');
+		else if (*p >= 'a' && *p <= 'f')
+			v = (uint8_t)(*p - 'a' + 10);
+		else
+			continue;
+		id[n / 2] = (uint8_t)(id[n / 2] << 4 | v);
+		n++;
+	}
+}
+
+static void fill_header(struct s5__header *h, uint64_t pages)
+{
+	memset(h, 0, sizeof(*h));
+	memcpy(h->magic, S5__MAGIC, sizeof(h->magic));
+	h->format = S5__FORMAT;
+	h->word = 64;
+	h->cell = S5__CELL;
+	h->slot = sizeof(struct s5__slot);
+	h->queue = 512;
+	h->fix_pages = S5__FIX_PAGES;
+	read_boot_id(h->boot_id);
+	h->pages = pages;
+	h->created_s = s5__now_s();
+	s5__a64_store_rlx(&h->msgmax, 8192);
+	s5__a64_store_rlx(&h->msgmnb, 16384);
+	s5__a64_store_rlx(&h->msgmni, 32000);
+	s5__a32_store_rlx(&h->top, FIRST_TOP);
+	h->bump = S5__FIX_PAGES + S5__CHUNK_PAGES; /* the first slots */
+	s5__a32_store_rlx(&h->slot_chunks, 1);
+}
+
+/* The size that the file may have: a file size limit kills, so ask before. */
+static uint64_t allowed_pages(void)
+{
+	struct {
+		uint64_t cur, max;
+	} lim = { RLIM_INFINITY, RLIM_INFINITY };
+	uint64_t pages = ARENA_PAGES;
+
+	(void)s5__sys(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&lim, 0, 0);
+	while (pages > LEAST_PAGES && pages * S5__PAGE > lim.cur)
+		pages /= 2;
+	return pages * S5__PAGE > lim.cur ? 0 : pages;
+}
+
+/* Writes a whole new arena into `fd`, which has no name yet. */
+static int write_arena(long fd, uint32_t mode, struct s5_ns_status *st)
+{
+	union {
+		struct s5__header h;
+		uint8_t page[S5__PAGE];
+	} first;
+	uint64_t pages = allowed_pages();
+	uint32_t slots = S5__FIX_PAGES;
+	long err;
+
+	if (pages == 0)
+		return fail(st, S5_NS_NO_MEMORY, "RLIMIT_FSIZE", -EFBIG);
+	memset(&first, 0, sizeof(first));
+	fill_header(&first.h, pages);
+	err = s5__sys(SYS_fchmod, fd, mode, 0, 0, 0, 0);
+	if (err)
+		return fail_errno(st, "fchmod", err);
+	err = s5__sys(SYS_ftruncate, fd, (long)(pages * S5__PAGE), 0, 0, 0, 0);
+	if (err)
+		return fail_errno(st, "ftruncate", err);
+	err = s5__sys(SYS_fallocate, fd, FALLOC_FL_KEEP_SIZE, 0,
+		      FIRST_TOP * S5__PAGE, 0, 0);
+	if (err && err != -EOPNOTSUPP)
+		return fail_errno(st, "fallocate", err);
+	err = s5__sys(SYS_pwrite64, fd, (long)&first, sizeof(first), 0, 0, 0);
+	if (err == (long)sizeof(first))
+		err = s5__sys(SYS_pwrite64, fd, (long)&slots, sizeof(slots),
+			      S5__FIX_SLOT_DIR * S5__PAGE, 0, 0);
+	if (err != (long)sizeof(slots))
+		return fail_errno(st, "write", err < 0 ? err : -ENOSPC);
+	return 0;
+}
+
+/* Makes the arena in the open directory. 0, also if somebody was faster. */
+static int make_arena(long dir, uint32_t mode, struct s5_ns_status *st)
+{
+	char name[64] = "/proc/self/fd/";
+	long fd = sys_openat((int)dir, ".", O_TMPFILE | O_RDWR, 0600);
+	bool named = fd < 0;
+	int err;
+	long linked;
+
+	if (named) {
+		name[0] = '\0';
+		append(name, sizeof(name), ".new-");
+		append_number(name, sizeof(name),
+			      (unsigned long)s5__sys(SYS_gettid, 0, 0, 0, 0, 0,
+						     0));
+		(void)s5__sys(SYS_unlinkat, dir, (long)name, 0, 0, 0, 0);
+		fd = sys_openat((int)dir, name, O_CREAT | O_EXCL | O_RDWR,
+				0600);
+		if (fd < 0)
+			return fail_errno(st, "open", fd);
+	} else {
+		append_number(name, sizeof(name), (unsigned long)fd);
+	}
+	err = write_arena(fd, mode, st);
+	if (err == 0) {
+		linked = s5__sys(SYS_linkat, named ? dir : AT_FDCWD,
+				 (long)name, dir, (long)ARENA_NAME,
+				 named ? 0 : AT_SYMLINK_FOLLOW, 0);
+		if (linked == 0)
+			st->created = 1;
+		else if (linked != -EEXIST)
+			err = fail_errno(st, "link", linked);
+	}
+	if (named)
+		(void)s5__sys(SYS_unlinkat, dir, (long)name, 0, 0, 0, 0);
+	sys_close(fd);
+	return err;
+}
+
+/* --- using it ----------------------------------------------------------- */
+
+/* Is this file an arena that this library can work in? Reads, maps nothing. */
+static int check_arena(long fd, struct s5_ns_status *st,
+		       struct s5__header *ret_h, bool *ret_stale)
+{
+	struct stat sb;
+	uint8_t boot[16];
+	long n;
+
+	*ret_stale = false;
+	n = s5__sys(SYS_pread64, fd, (long)ret_h, sizeof(*ret_h), 0, 0, 0);
+	if (s5__sys(SYS_fstat, fd, (long)&sb, 0, 0, 0, 0) != 0 ||
+	    !S_ISREG(sb.st_mode) || n != (long)sizeof(*ret_h) ||
+	    memcmp(ret_h->magic, S5__MAGIC, sizeof(ret_h->magic)) != 0)
+		return fail(st, S5_NS_NOT_A_NS, "", -EACCES);
+	st->format = ret_h->format;
+	if (ret_h->format != S5__FORMAT || ret_h->word != 64 ||
+	    ret_h->cell != S5__CELL || ret_h->queue != 512 ||
+	    ret_h->slot != sizeof(struct s5__slot) ||
+	    ret_h->fix_pages != S5__FIX_PAGES)
+		return fail(st, S5_NS_VERSION, "", -EACCES);
+	if (ret_h->pages < LEAST_PAGES || ret_h->pages > ARENA_PAGES ||
+	    (uint64_t)sb.st_size != ret_h->pages * S5__PAGE ||
+	    s5__a32_load_rlx(&ret_h->top) > ret_h->pages ||
+	    s5__a32_load_rlx(&ret_h->top) < FIRST_TOP)
+		return fail(st, S5_NS_NOT_A_NS, "", -EACCES);
+	read_boot_id(boot);
+	*ret_stale = memcmp(boot, ret_h->boot_id, sizeof(boot)) != 0;
+	return 0;
+}
+
+static int map_arena(long fd, const struct s5__header *h,
+		     struct s5_ns_status *st)
+{
+	static struct s5__a64 base; /* decides which of two threads maps */
+	uint64_t len = h->pages * S5__PAGE;
+	uint64_t open = (uint64_t)s5__a32_load_rlx(&h->top) * S5__PAGE;
+	long p;
+
+	for (;;) {
+		p = s5__sys(SYS_mmap, 0, (long)len, PROT_NONE,
+			    MAP_SHARED | MAP_NORESERVE, fd, 0);
+		if (p >= 0 || p < -4095)
+			break;
+		if (len / 2 < LEAST_PAGES * S5__PAGE || len / 2 < open)
+			return fail_errno(st, "mmap", p);
+		len /= 2;
+	}
+	if (s5__sys(SYS_mprotect, p, (long)open, PROT_READ | PROT_WRITE, 0, 0,
+		    0) != 0) {
+		(void)s5__sys(SYS_munmap, p, (long)len, 0, 0, 0, 0);
+		return fail_errno(st, "mprotect", -ENOMEM);
+	}
+	(void)s5__sys(SYS_madvise, p, (long)len, MADV_DONTDUMP, 0, 0, 0);
+	if (!s5__a64_cas_full(&base, 0, (uint64_t)p)) {
+		(void)s5__sys(SYS_munmap, p, (long)len, 0, 0, 0, 0);
+		while (!__atomic_load_n(&s5__arena.base, __ATOMIC_ACQUIRE))
+			s5__pause(); /* the winner is about to store it */
+		return 0;
+	}
+	s5__arena.reserved = len;
+	s5__a64_store_rlx(&s5__arena.open, open);
+	/* PAIR base: release; a thread that sees the address sees the rest. */
+	__atomic_store_n(&s5__arena.base, (char *)p, __ATOMIC_RELEASE);
+	return 0;
+}
+
+/* Finds or makes the arena in the open directory and maps it. */
+static int attach_in(long dir, uint32_t mode, bool create,
+		     struct s5_ns_status *st)
+{
+	for (int tries = 0; tries < 4; tries++) {
+		struct s5__header h;
+		bool stale;
+		int err;
+		long fd = sys_openat((int)dir, ARENA_NAME, O_RDWR | O_NOFOLLOW,
+				     0);
+
+		if (fd == -ENOENT && create) {
+			err = make_arena(dir, mode, st);
+			if (err)
+				return err;
+			continue;
+		}
+		if (fd < 0)
+			return fail_errno(st, "open", fd);
+		err = check_arena(fd, st, &h, &stale);
+		if (err == 0 && stale) {
+			/* of an earlier boot: nobody can be using it */
+			err = create ? (int)s5__sys(SYS_unlinkat, dir,
+						    (long)ARENA_NAME, 0, 0, 0,
+						    0) :
+				       -ENOENT;
+			sys_close(fd);
+			if (err)
+				return fail_errno(st, "unlink", err);
+			continue;
+		}
+		if (err == 0)
+			err = map_arena(fd, &h, st);
+		sys_close(fd);
+		return err;
+	}
+	return fail_errno(st, "link", -EAGAIN);
+}
+
+int s5__ns_attach(const char *dir, bool create,
+		  struct s5_ns_status *ret_status)
+{
+	struct s5_ns_status *st = ret_status;
+	bool is_default;
+	uint32_t mode = 0600;
+	int err;
+	long fd;
+
+	memset(st, 0, sizeof(*st));
+	st->supported = S5__FORMAT;
+	err = choose_dir(dir, st->dir, sizeof(st->dir), &is_default);
+	if (err)
+		return fail(st, S5_NS_NO_PLACE, "", err);
+	if (s5__arena.base)
+		return strcmp(ns_dir, st->dir) == 0 || !dir ?
+			       0 :
+			       fail(st, S5_NS_SYSTEM, "", -EBUSY);
+	fd = open_dir(st->dir, is_default, create, st, &mode);
+	if (fd < 0)
+		return (int)fd;
+	err = attach_in(fd, mode, create, st);
+	sys_close(fd);
+	if (err == 0)
+		memcpy(ns_dir, st->dir, sizeof(ns_dir));
+	return err;
+}
+
+bool s5__arena_sync(uint64_t want)
+{
+	struct s5__header *h = s5__header();
+	uint64_t open = s5__a64_load_rlx(&s5__arena.open);
+	uint64_t top;
+
+	if (!h)
+		return false;
+	/* PAIR top: acquire; what lies below is reserved. */
+	top = (uint64_t)s5__a32_load_acq(&h->top) * S5__PAGE;
+	if (top > s5__arena.reserved)
+		top = s5__arena.reserved;
+	if (top > open) {
+		if (s5__sys(SYS_mprotect, (long)(s5__arena.base + open),
+			    (long)(top - open), PROT_READ | PROT_WRITE, 0, 0,
+			    0) != 0)
+			return false;
+		while (open < top &&
+		       !s5__a64_cas_full(&s5__arena.open, open, top))
+			open = s5__a64_load_rlx(&s5__arena.open);
+	}
+	return want <= s5__a64_load_rlx(&s5__arena.open);
+}
+
+int s5__ns_fallocate(uint64_t off, uint64_t len)
+{
+	struct {
+		uint64_t cur, max;
+	} lim = { RLIM_INFINITY, RLIM_INFINITY };
+	long dir, fd, err;
+
+	(void)s5__sys(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&lim, 0, 0);
+	if (off + len > lim.cur)
+		return -EFBIG;
+	dir = sys_openat(AT_FDCWD, ns_dir, O_RDONLY | O_DIRECTORY, 0);
+	if (dir < 0)
+		return (int)dir;
+	fd = sys_openat((int)dir, ARENA_NAME, O_RDWR | O_NOFOLLOW, 0);
+	sys_close(dir);
+	if (fd < 0)
+		return (int)fd;
+	err = s5__sys(SYS_fallocate, fd, FALLOC_FL_KEEP_SIZE, (long)off,
+		      (long)len, 0, 0);
+	sys_close(fd);
+	return (int)err;
+}
+
+/* --- limits ------------------------------------------------------------- */
+
+static const struct {
+	const char *name;
+	size_t at;
+	uint64_t most;
+} limits[] = {
+	{ "msgmax", offsetof(struct s5__header, msgmax), INT32_MAX },
+	{ "msgmnb", offsetof(struct s5__header, msgmnb), INT32_MAX },
+	{ "msgmni", offsetof(struct s5__header, msgmni), S5__IPC_MNI },
+};
+
+const char *s5__ns_limit_name(unsigned i)
+{
+	return i < sizeof(limits) / sizeof(limits[0]) ? limits[i].name : NULL;
+}
+
+static struct s5__a64 *limit(const char *name, uint64_t *ret_most)
+{
+	for (unsigned i = 0; s5__ns_limit_name(i) && s5__arena.base; i++) {
+		if (strcmp(limits[i].name, name) != 0)
+			continue;
+		*ret_most = limits[i].most;
+		return (struct s5__a64 *)(void *)(s5__arena.base +
+						  limits[i].at);
+	}
+	return NULL;
+}
+
+int s5__ns_limit_get(const char *name, uint64_t *ret_value)
+{
+	uint64_t most;
+	struct s5__a64 *l = limit(name, &most);
+
+	if (!l)
+		return -EINVAL;
+	*ret_value = s5__a64_load_rlx(l);
+	return 0;
+}
+
+int s5__ns_limit_set(const char *name, uint64_t value)
+{
+	uint64_t most;
+	struct s5__a64 *l = limit(name, &most);
+
+	if (!l)
+		return -EINVAL;
+	if (value > most)
+		return -ERANGE;
+	s5__a64_store_rlx(l, value);
+	return 0;
+}

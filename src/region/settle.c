@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * settle.c - what dead threads left behind
+ *
+ * Anybody may settle a dead slot, several at a time: each step takes the lock
+ * of what it touches, looks again, and is repeatable. The slot becomes free by
+ * one compare-and-swap on its state, generation included, so that somebody who
+ * was delayed cannot free its next owner's.
+ */
+#include "enter.h"
+
+#include <sys/syscall.h>
+
+/* The lock that it died with: taking it once is what repairs the object. */
+static int settle_lock(struct s5__self *self, struct s5__slot *dead)
+{
+	uint64_t off = s5__a64_load_rlx(&dead->holding);
+	struct s5__a32 *lock;
+	int err;
+
+	if (off == 0)
+		return 0;
+	lock = (off & 3u) ? NULL : s5__at(off, sizeof(*lock));
+	if (lock) {
+		err = s5__lock(self, lock);
+		if (err)
+			return err;
+	}
+	s5__a64_store_rlx(&dead->holding, 0);
+	if (lock)
+		s5__unlock(self, lock);
+	return 0;
+}
+
+/* It may have died between its unlock and its wakes. */
+static void settle_wakes(struct s5__slot *dead)
+{
+	uint32_t n = (uint32_t)(s5__a64_load_rlx(&dead->commit) >> 32);
+
+	if (n > S5__WAKE_MAX)
+		n = S5__WAKE_MAX;
+	for (uint32_t i = 0; i < n; i++) {
+		struct s5__slot *w = s5__slot_at(dead->wake[i].slot);
+
+		if (w)
+			(void)s5__futex_wake(s5__a32_raw(&w->wait_word),
+					     INT32_MAX);
+	}
+	s5__a64_store_rlx(&dead->commit, 0);
+}
+
+void s5__settle(struct s5__self *self, uint32_t idx)
+{
+	struct s5__slot *dead = s5__slot_at(idx);
+	uint64_t state;
+
+	if (!dead || idx == self->idx)
+		return;
+	/* PAIR slot-word: acquire */
+	state = s5__a64_load_acq(&dead->state);
+	if (s5__slot_phase(state) != S5__SLOT_USED ||
+	    !(s5__a32_load_acq(&dead->word) & FUTEX_OWNER_DIED))
+		return;
+	if (settle_lock(self, dead) != 0)
+		return;
+	S5_CRASH_POINT("settle-lock");
+	settle_wakes(dead);
+	if (dead->hand | dead->wait_kind) {
+		if (s5__facility_msg->drop(self, dead) != 0)
+			return;
+	}
+	S5_CRASH_POINT("settle-drop");
+	if (dead->dismantle) {
+		if (self->slot->hand)
+			return; /* ours is not free for it: later */
+		s5__facility_msg->dismantle(self, dead->dismantle - 1);
+		dead->dismantle = 0;
+	}
+	if (s5__heap_settle(self, dead) != 0 || dead->pages)
+		return;
+	S5_CRASH_POINT("settle-before-free");
+	(void)s5__a64_cas_full(&dead->state, state,
+			       s5__slot_state(S5__SLOT_FREE,
+					      S5__SLOT_GEN(state), 0, 0));
+}
+
+/* A claimer that died before the kernel knew of its slot. */
+static void free_half_claimed(struct s5__slot *s, uint64_t state)
+{
+	if (S5__SLOT_NS(state) != (s5__process.pid_ns & 0xffffu) ||
+	    s5__sys(SYS_tkill, (long)S5__SLOT_TID(state), 0, 0, 0, 0, 0) !=
+		    -ESRCH)
+		return;
+	(void)s5__a64_cas_full(&s->state, state,
+			       s5__slot_state(S5__SLOT_FREE,
+					      S5__SLOT_GEN(state), 0, 0));
+}
+
+void s5__janitor(struct s5__self *self)
+{
+	struct s5__header *h = s5__header();
+	uint64_t now = s5__now_ns() / S5__WAIT_LOOK_NS + 1;
+	uint64_t last = s5__a64_load_rlx(&h->janitor_s); /* a hint */
+	uint32_t most;
+
+	if (last == now || !s5__a64_cas_full(&h->janitor_s, last, now))
+		return;
+	most = s5__a32_load_acq(&h->slot_chunks) * 8u; /* PAIR dir: acquire */
+	for (uint32_t i = 1; i < most && i < S5__SLOTS_MAX; i++) {
+		struct s5__slot *s = s5__slot_at(i);
+		uint64_t state;
+
+		if (!s)
+			break;
+		state = s5__a64_load_rlx(&s->state);
+		if (s5__slot_phase(state) == S5__SLOT_CLAIMED)
+			free_half_claimed(s, state);
+		if (s5__slot_phase(state) != S5__SLOT_USED || i == self->idx)
+			continue;
+		if (s5__slot_check_gone(s))
+			s5__settle(self, i);
+		else if (s->hand_kind == S5__HAND_GOT)
+			s5__facility_msg->revoke(self, s);
+	}
+}
