@@ -9,12 +9,15 @@
 
 #include <linux/futex.h>
 
+#define S5__NO_EPOCH UINT32_MAX
+
 /*
  * struct s5__self - one per thread, in thread-local storage
  *
  * `epoch` equals *s5__epoch as long as this thread is the one that registered
  * and has not been forked since: the word lies in a page that every kind of
  * fork wipes (MADV_WIPEONFORK), so a child registers anew at its first call.
+ * The page then holds 0; a thread that is not registered has S5__NO_EPOCH.
  */
 struct s5__self {
 	struct s5__slot *slot;

@@ -15,6 +15,17 @@
 /* What a step of a call came to, besides 0 and -errno. */
 #define AGAIN 1 /* from the top: permissions, lock, search */
 
+/* One msgsnd or msgrcv under way. */
+struct call {
+	struct s5__msgq *q;
+	int id;
+	int flags;
+	uint32_t gen;	 /* self->wait_gen when it began */
+	bool spun;	 /* spinning did not help: sleep */
+	bool registered; /* as a waiter, as far as this call knows */
+	bool woken;	 /* a sender to whom room was given */
+};
+
 /* Lets the signals in that were put off while we spun. */
 static int let_signals_in(struct s5__self *self)
 {
@@ -29,21 +40,22 @@ static int let_signals_in(struct s5__self *self)
 }
 
 /*
- * Locks an existing queue for a caller who needs `want`. 0, AGAIN after a wait
- * for the lock, -EACCES, -EIDRM, -EINTR.
+ * Locks the queue for a caller who needs `want`. 0, AGAIN after a wait for the
+ * lock, -EACCES, -EIDRM, -EINTR.
  */
-static int lock_queue(struct s5__self *self, struct s5__msgq *q, int id,
+static int lock_queue(struct s5__self *self, const struct call *c,
 		      uint32_t want)
 {
+	struct s5__msgq *q = c->q;
 	struct s5__slot *s = self->slot;
+	uint32_t id = (uint32_t)c->id + 1;
 	/* Without the lock: W4. One that just looks up from its sleep is not
 	 * checked (A-052). */
-	int err = s->wait_kind ? 0 : s5__perm_check(&q->ipc, want);
+	int err = c->registered ? 0 : s5__perm_check(&q->ipc, want);
 
 	if (S5_UNLIKELY(err)) {
 		/* a race with removal must not look like a lack of rights */
-		return s5__a32_load_rlx(&q->id) == (uint32_t)id + 1 ? err :
-								       -EIDRM;
+		return s5__a32_load_rlx(&q->id) == id ? err : -EIDRM;
 	}
 	err = s5__lock(self, &q->lock);
 	if (S5_UNLIKELY(err == -EAGAIN)) {
@@ -53,8 +65,8 @@ static int lock_queue(struct s5__self *self, struct s5__msgq *q, int id,
 	if (S5_UNLIKELY(err))
 		return err;
 	/* relaxed: the lock orders it */
-	if (S5_UNLIKELY(s5__a32_load_rlx(&q->id) != (uint32_t)id + 1)) {
-		if (s->wait_kind && q->ipc.dying == (uint32_t)id + 1) {
+	if (S5_UNLIKELY(s5__a32_load_rlx(&q->id) != id)) {
+		if (s->wait_kind && q->ipc.dying == id) {
 			s5__waiter_unlink(self, q, s);
 			s5__tx_commit(self);
 		}
@@ -64,64 +76,79 @@ static int lock_queue(struct s5__self *self, struct s5__msgq *q, int id,
 	return 0;
 }
 
-/* Registers the thread and sleeps. Returns with no lock held. */
-static enum s5__wait_end sleep_at(struct s5__self *self, struct s5__msgq *q,
-				  int id, enum s5__wait_kind kind,
-				  uint32_t lane)
+/* A result was published for us. 0, and it stands in *ret_result. */
+static int accept_result(struct s5__self *self, struct call *c,
+			 uint32_t *ret_result)
 {
 	struct s5__slot *s = self->slot;
 
-	if (s->wait_kind == S5__WAIT_NONE) {
-		s5__wait_prepare(self);
-		s->wait_obj = (uint32_t)id % S5__IPC_MNI;
-		s->wait_id = (uint32_t)id + 1;
-		s->wait_since = s5__now_ns();
-		s5__waiter_link(self, q, kind, lane);
-		s5__tx_commit(self);
+	c->registered = false;
+	c->spun = false;
+	if (s5__wait_accept(self)) {
+		*ret_result = s->result;
+		return 0;
 	}
-	s5__unlock(self, &q->lock);
-	S5_CRASH_POINT("msg-registered");
-	return s5__wait(self, 0, true);
+	/* Taken back while we were stopped: as if it never was. */
+	if (s->hand && s->hand_kind == S5__HAND_GOT)
+		(void)s5__msg_facility.drop(self, s);
+	*ret_result = S5__TRY_AGAIN;
+	return 0;
+}
+
+/* A handler ran: off the list, unless a result was first. */
+static int leave_wait(struct s5__self *self, struct call *c,
+		      uint32_t *ret_result)
+{
+	struct s5__slot *s = self->slot;
+
+	if (s5__lock(self, &c->q->lock) != 0)
+		return -EINTR; /* the record is found at the next call */
+	if (s->wait_kind == S5__WAIT_NONE) {
+		s5__unlock(self, &c->q->lock);
+		return accept_result(self, c, ret_result);
+	}
+	s5__waiter_unlink(self, c->q, s);
+	s5__tx_commit(self);
+	s5__unlock(self, &c->q->lock);
+	return -EINTR;
 }
 
 /*
- * After a sleep. 0: the result is accepted and stands in *ret_result. AGAIN:
- * still registered, look again. -EINTR: not registered any more, or the call
- * was given up for a nested one.
+ * Registers the thread, if it is not yet, and sleeps; the lock is held and
+ * released. 0 with a result, AGAIN (still registered: look again), -EINTR.
  */
-static int after_sleep(struct s5__self *self, struct s5__msgq *q,
-		       enum s5__wait_end end, uint32_t gen,
-		       uint32_t *ret_result)
+static int sleep_at(struct s5__self *self, struct call *c,
+		    enum s5__wait_kind kind, uint32_t lane,
+		    uint32_t *ret_result)
 {
 	struct s5__slot *s = self->slot;
+	enum s5__wait_end end;
 
-	if (self->wait_gen != gen)
+	if (s->wait_kind == S5__WAIT_NONE) {
+		s5__wait_prepare(self);
+		s->wait_obj = (uint32_t)c->id % S5__IPC_MNI;
+		s->wait_id = (uint32_t)c->id + 1;
+		s->wait_since = s5__now_ns();
+		s5__waiter_link(self, c->q, kind, lane);
+		s5__tx_commit(self);
+		c->registered = true;
+	}
+	s5__unlock(self, &c->q->lock);
+	S5_CRASH_POINT("msg-registered");
+	end = s5__wait(self, 0, true);
+	if (self->wait_gen != c->gen)
 		return -EINTR;
-	if (end == S5__WAIT_END_INTR) {
-		if (s5__lock(self, &q->lock) != 0)
-			return -EINTR; /* found at the next call */
-		if (s->wait_kind != S5__WAIT_NONE) {
-			s5__waiter_unlink(self, q, s);
-			s5__tx_commit(self);
-			s5__unlock(self, &q->lock);
-			return -EINTR;
-		}
-		s5__unlock(self, &q->lock);
-		end = S5__WAIT_END_DONE; /* the result was first */
+	switch (end) {
+	case S5__WAIT_END_DONE:
+		return accept_result(self, c, ret_result);
+	case S5__WAIT_END_INTR:
+		return leave_wait(self, c, ret_result);
+	case S5__WAIT_END_LOOK:
+	case S5__WAIT_END_TIMEOUT:
+		break;
 	}
-	if (end == S5__WAIT_END_LOOK) {
-		s5__janitor(self);
-		return AGAIN;
-	}
-	if (!s5__wait_accept(self)) {
-		/* Taken back while we were stopped: as if it never was. */
-		if (s->hand)
-			(void)s5__msg_facility.drop(self, s);
-		*ret_result = S5__TRY_AGAIN;
-		return 0;
-	}
-	*ret_result = s->result;
-	return 0;
+	s5__janitor(self);
+	return AGAIN;
 }
 
 /* Work that a look at the whole queue left over: wake more senders. */
@@ -153,41 +180,46 @@ static int send_now(struct s5__self *self, struct s5__msgq *q)
 	return err;
 }
 
+/* Nothing to be had: spins once, outside of the lock, on a word that changes
+ * when there may be. */
+static int spin_first(struct s5__self *self, struct call *c,
+		      const struct s5__a32 *word)
+{
+	uint32_t seen = s5__a32_load_rlx(word);
+
+	s5__unlock(self, &c->q->lock);
+	c->spun = !s5__spin_while(self, word, seen);
+	return s5__defer_self.todo ? let_signals_in(self) : AGAIN;
+}
+
 /* One round: 0 sent, AGAIN, or -errno. */
-static int send_once(struct s5__self *self, struct s5__msgq *q, int id,
-		     uint64_t size, int flags, bool *spun, bool *woken)
+static int send_once(struct s5__self *self, struct call *c, uint64_t size)
 {
 	struct s5__slot *s = self->slot;
-	uint32_t gen = self->wait_gen;
 	uint32_t result;
-	uint32_t seen;
-	int err = lock_queue(self, q, id, S5__WANT_WRITE);
+	int err = lock_queue(self, c, S5__WANT_WRITE);
 
 	if (S5_UNLIKELY(err))
 		return err;
-	if (S5_LIKELY(s5__msgq_fits(q, size)))
-		return send_now(self, q);
-	if (flags & IPC_NOWAIT) {
-		s5__unlock(self, &q->lock);
+	if (S5_UNLIKELY(c->registered && s->wait_kind == S5__WAIT_NONE)) {
+		s5__unlock(self, &c->q->lock);
+		err = accept_result(self, c, &result);
+	} else if (S5_LIKELY(s5__msgq_fits(c->q, size))) {
+		return send_now(self, c->q);
+	} else if (c->flags & IPC_NOWAIT) {
+		s5__unlock(self, &c->q->lock);
 		return -EAGAIN;
+	} else if (!c->spun && !c->registered) {
+		return spin_first(self, c, &c->q->departures);
+	} else {
+		s->wait_size = size;
+		err = sleep_at(self, c, S5__WAIT_SEND, 0, &result);
 	}
-	if (!*spun && s->wait_kind == S5__WAIT_NONE) {
-		seen = s5__a32_load_rlx(&q->departures);
-		s5__unlock(self, &q->lock);
-		*spun = true;
-		if (s5__spin_while(self, &q->departures, seen))
-			*spun = false;
-		return s5__defer_self.todo ? let_signals_in(self) : AGAIN;
-	}
-	s->wait_size = size;
-	err = after_sleep(self, q, sleep_at(self, q, id, S5__WAIT_SEND, 0), gen,
-			  &result);
 	if (err)
 		return err;
-	*spun = false;
 	if (result != S5__TRY_AGAIN)
 		return -(int)result;
-	*woken = true;
+	c->woken = true;
 	/* Room, and a signal: the signal is first. */
 	return s5__defer_intr() != self->intr ? -EINTR : AGAIN;
 }
@@ -196,9 +228,7 @@ static int send(struct s5__self *self, int id, const void *user, size_t size,
 		int flags)
 {
 	const struct s5__header *h = s5__header();
-	struct s5__msgq *q;
-	bool spun = false, woken = false;
-	uint32_t gen = self->wait_gen;
+	struct call c = { .id = id, .flags = flags, .gen = self->wait_gen };
 	int64_t type;
 	int err;
 
@@ -217,20 +247,19 @@ static int send(struct s5__self *self, int id, const void *user, size_t size,
 	} while (err == AGAIN);
 	if (S5_UNLIKELY(err))
 		return err;
-	q = s5__msgq_find(id);
-	err = q ? AGAIN : -EINVAL;
+	c.q = s5__msgq_find(id);
+	err = c.q ? AGAIN : -EINVAL;
 	while (err == AGAIN) {
 		err = s5__cells_reserve(self, 1); /* for a lane */
 		if (err == 0)
-			err = send_once(self, q, id, size, flags, &spun,
-					&woken);
-		if (err == AGAIN && self->wait_gen != gen)
+			err = send_once(self, &c, size);
+		if (err == AGAIN && self->wait_gen != c.gen)
 			err = -EINTR;
 	}
-	if (S5_UNLIKELY(err) && self->wait_gen == gen && self->slot->hand)
+	if (S5_UNLIKELY(err) && self->wait_gen == c.gen && self->slot->hand)
 		s5__body_free(self);
-	if (S5_UNLIKELY(err && woken))
-		wake_more(self, q); /* the room goes to the next */
+	if (S5_UNLIKELY(err && c.woken))
+		wake_more(self, c.q); /* the room goes to the next */
 	return err;
 }
 
@@ -250,7 +279,6 @@ int s5__msgsnd(int id, const void *user, size_t size, int flags)
 
 static void parse(struct s5__want *want, size_t size, long type, int flags)
 {
-	want->flags = flags;
 	want->size = flags & MSG_NOERROR ? UINT64_MAX : size;
 	want->type = type == LONG_MIN ? -LONG_MAX : type;
 	if (type == 0)
@@ -331,66 +359,60 @@ static int receive_now(struct s5__self *self, struct s5__msgq *q, int id,
 }
 
 /* The receiver registers and sleeps; the lock is held, nothing was found. */
-static int wait_for_message(struct s5__self *self, struct s5__msgq *q, int id,
+static int wait_for_message(struct s5__self *self, struct call *c,
 			    const struct s5__want *want, uint32_t *ret_result)
 {
 	struct s5__slot *s = self->slot;
-	uint32_t gen = self->wait_gen;
 	enum s5__wait_kind kind = S5__WAIT_RECV_ANY;
 	uint32_t lane = 0;
 
-	if (s->wait_kind != S5__WAIT_NONE && s5__waiter_is_late(s)) {
+	if (c->registered && s5__waiter_is_late(s)) {
 		/* We were stopped: back in at the tail. */
-		s5__waiter_unlink(self, q, s);
+		s5__waiter_unlink(self, c->q, s);
 		s5__tx_commit(self);
 	}
-	if (want->select == S5__SELECT_TYPE) {
+	if (want->select == S5__SELECT_TYPE && s->wait_kind == S5__WAIT_NONE) {
 		kind = S5__WAIT_RECV_TYPE;
-		lane = s5__lane_find(q, want->type);
+		lane = s5__lane_find(c->q, want->type);
 		if (!lane)
-			lane = s5__lane_add(self, q, want->type);
+			lane = s5__lane_add(self, c->q, want->type);
 		if (!lane) {
 			s5__tx_abort(self);
-			s5__unlock(self, &q->lock);
+			s5__unlock(self, &c->q->lock);
 			return -EIDRM;
 		}
 	}
 	s->wait_type = want->type;
 	s->wait_size = want->size;
 	s->wait_flags = want->select;
-	return after_sleep(self, q, sleep_at(self, q, id, kind, lane), gen,
-			   ret_result);
+	return sleep_at(self, c, kind, lane, ret_result);
 }
 
 /* One round: 0 a message is in hand, AGAIN, or -errno. */
-static int receive_once(struct s5__self *self, struct s5__msgq *q, int id,
-			const struct s5__want *want, bool *spun)
+static int receive_once(struct s5__self *self, struct call *c,
+			const struct s5__want *want)
 {
 	struct s5__slot *s = self->slot;
-	uint32_t cell, seen, result;
-	int err = lock_queue(self, q, id, S5__WANT_READ);
+	uint32_t cell, result;
+	int err = lock_queue(self, c, S5__WANT_READ);
 
 	if (S5_UNLIKELY(err))
 		return err;
-	cell = s5__msgq_select(self, q, want);
-	if (cell)
-		return receive_now(self, q, id, want, cell);
-	if (want->flags & IPC_NOWAIT) {
-		s5__unlock(self, &q->lock);
+	if (S5_UNLIKELY(c->registered && s->wait_kind == S5__WAIT_NONE)) {
+		s5__unlock(self, &c->q->lock);
+		err = accept_result(self, c, &result);
+	} else if ((cell = s5__msgq_select(self, c->q, want)) != 0) {
+		return receive_now(self, c->q, c->id, want, cell);
+	} else if (c->flags & IPC_NOWAIT) {
+		s5__unlock(self, &c->q->lock);
 		return -ENOMSG;
+	} else if (!c->spun && !c->registered) {
+		return spin_first(self, c, &c->q->arrivals);
+	} else {
+		err = wait_for_message(self, c, want, &result);
 	}
-	if (!*spun && s->wait_kind == S5__WAIT_NONE) {
-		seen = s5__a32_load_rlx(&q->arrivals);
-		s5__unlock(self, &q->lock);
-		*spun = true;
-		if (s5__spin_while(self, &q->arrivals, seen))
-			*spun = false;
-		return s5__defer_self.todo ? let_signals_in(self) : AGAIN;
-	}
-	err = wait_for_message(self, q, id, want, &result);
 	if (err)
 		return err;
-	*spun = false;
 	if (result == S5__GOT_MESSAGE)
 		return s->hand ? 0 : -EIDRM;
 	return result == S5__TRY_AGAIN ? AGAIN : -(int)result;
@@ -399,23 +421,21 @@ static int receive_once(struct s5__self *self, struct s5__msgq *q, int id,
 static long receive(struct s5__self *self, int id, void *user, size_t size,
 		    long type, int flags)
 {
+	struct call c = { .id = id, .flags = flags, .gen = self->wait_gen };
 	struct s5__want want;
-	struct s5__msgq *q;
-	bool spun = false;
-	uint32_t gen = self->wait_gen;
 	int err = AGAIN;
 
 	if (id < 0 || (long)size < 0)
 		return -EINVAL;
-	q = s5__msgq_find(id);
-	if (!q)
+	c.q = s5__msgq_find(id);
+	if (!c.q)
 		return -EINVAL;
 	parse(&want, size, type, flags);
 	while (err == AGAIN) {
 		err = s5__cells_reserve(self, 1); /* for a lane */
 		if (err == 0)
-			err = receive_once(self, q, id, &want, &spun);
-		if (err == AGAIN && self->wait_gen != gen)
+			err = receive_once(self, &c, &want);
+		if (err == AGAIN && self->wait_gen != c.gen)
 			err = -EINTR;
 	}
 	if (S5_UNLIKELY(err)) {

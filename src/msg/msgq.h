@@ -20,7 +20,6 @@
 struct s5__want {
 	int64_t type; /* as given; LONG_MIN is -LONG_MAX */
 	uint64_t size; /* most bytes it takes */
-	int flags;
 	enum {
 		S5__SELECT_ANY,
 		S5__SELECT_TYPE,

@@ -25,10 +25,10 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-static const volatile uint32_t no_epoch = UINT32_MAX;
+static const volatile uint32_t no_epoch = 0;
 const volatile uint32_t *s5__epoch = &no_epoch;
 struct s5__process s5__process;
-_Thread_local struct s5__self s5__self;
+_Thread_local struct s5__self s5__self = { .epoch = S5__NO_EPOCH };
 const struct s5__facility *s5__facility_msg;
 
 static volatile uint32_t *epoch_page; /* private; zero in a forked child */
@@ -385,6 +385,6 @@ void s5__thread_exit(void *arg)
 		(void)s5__futex_wake(s5__a32_raw(&s->word), INT32_MAX);
 	}
 	self->slot = NULL;
-	self->epoch = 0;
+	self->epoch = S5__NO_EPOCH;
 	s5__defer_leave();
 }
