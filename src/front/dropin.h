@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dropin.h - what the drop-in's files share
+ *
+ * Owns pointers to libc's own functions. They are found by the constructor,
+ * or by whoever calls before it. No lock: everybody finds the same, and each
+ * pointer is of use alone.
+ */
+#ifndef S5_FRONT_DROPIN_H
+#define S5_FRONT_DROPIN_H
+
+#include <signal.h>
+#include <sys/types.h>
+
+#define S5_EXPORT __attribute__((visibility("default")))
+
+struct __user_cap_header_struct;
+struct __user_cap_data_struct;
+
+/* Every function that C code calls by a pointer: X(result, name, arguments).
+ * Call it as REAL(name)(arguments). Where libc has no such function it gives
+ * ENOSYS. */
+#define S5__FRONT_REAL(X)                                                      \
+	X(int, sigaction, (int, const struct sigaction *, struct sigaction *)) \
+	X(int, setuid, (uid_t))                                                \
+	X(int, seteuid, (uid_t))                                               \
+	X(int, setreuid, (uid_t, uid_t))                                       \
+	X(int, setresuid, (uid_t, uid_t, uid_t))                               \
+	X(int, setfsuid, (uid_t))                                              \
+	X(int, setgid, (gid_t))                                                \
+	X(int, setegid, (gid_t))                                               \
+	X(int, setregid, (gid_t, gid_t))                                       \
+	X(int, setresgid, (gid_t, gid_t, gid_t))                               \
+	X(int, setfsgid, (gid_t))                                              \
+	X(int, setgroups, (size_t, const gid_t *))                             \
+	X(int, initgroups, (const char *, gid_t))                              \
+	X(int, capset,                                                         \
+	  (struct __user_cap_header_struct *,                                  \
+	   const struct __user_cap_data_struct *))                             \
+	X(int, unshare, (int))                                                 \
+	X(int, setns, (int, int))
+
+#define S5__FRONT_FIELD(result, name, arguments) result(*name) arguments;
+struct s5__front_real {
+	S5__FRONT_REAL(S5__FRONT_FIELD)
+};
+#undef S5__FRONT_FIELD
+
+extern struct s5__front_real s5__front_real;
+#define REAL(name)                                 \
+	(s5__front_real.name ? s5__front_real.name \
+			     : (s5__front_find_all(), s5__front_real.name))
+
+/* Keeps errno. */
+void s5__front_find_all(void);
+
+/* Those that assembly jumps to. Until they are found they point to code that
+ * finds them first (dropin_entry.S). */
+extern long (*s5__front_real_syscall)(long nr, ...);
+extern void *s5__front_real_vfork;
+extern void *s5__front_real_clone;
+extern void *s5__front_real_dlopen;
+
+/* Entered from syscall() for the numbers that s5__front_numbers marks. */
+long s5__front_syscall(long nr, long a, long b, long c, long d, long e, long f);
+extern const unsigned char s5__front_numbers[];
+
+#endif
