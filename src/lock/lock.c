@@ -17,8 +17,9 @@
 #include <sched.h>
 #include <sys/syscall.h>
 
-#define SPIN_ROUNDS   24u	    /* with back-off: about 3 us */
-#define SPIN_MOST     64u	    /* pauses between two looks */
+#define SPIN_PAUSES   1000u	    /* in all: about 15 us */
+#define SPIN_FIRST    16u	    /* pauses until the first look */
+#define SPIN_MOST     128u	    /* pauses between two looks */
 #define BRIEF_NS      20000000u	    /* how long a lock is waited for inside */
 #define SLEEP_NS      2000000u	    /* one sleep inside a section */
 #define OUTSIDE_NS    100000000u    /* one sleep outside */
@@ -287,9 +288,13 @@ static bool try_take(struct s5__self *self, struct s5__a32 *lock)
 /* Spins with back-off; true if the lock was taken. */
 static bool spin_for(struct s5__self *self, struct s5__a32 *lock)
 {
-	uint32_t pauses = 1;
+	uint32_t pauses = SPIN_FIRST;
 
-	for (uint32_t i = 0; i < SPIN_ROUNDS; i++) {
+	/*
+	 * Looking rarely lets the owner do many operations in a row with the
+	 * lines in its cache, which is worth more than a short wait is.
+	 */
+	for (uint32_t done = 0; done < SPIN_PAUSES; done += pauses) {
 		for (uint32_t k = 0; k < pauses; k++)
 			s5__pause();
 		if (pauses < SPIN_MOST)

@@ -9,6 +9,12 @@
 
 #include <linux/futex.h>
 
+/* What one way of waiting without sleep has been worth: see wait.c. */
+struct s5__spin {
+	int32_t worth;
+	uint32_t skipped;
+};
+
 #define S5__NO_EPOCH UINT32_MAX
 
 /*
@@ -30,8 +36,7 @@ struct s5__self {
 	uint32_t log_n;	     /* entries of the undo log being built */
 	uint32_t intr;	     /* interrupts seen when the call began */
 	uint32_t wait_gen;   /* grows when a call's wait is given up for it */
-	int32_t spin;	     /* what spinning has been worth: see wait.c */
-	uint32_t spin_skip;
+	struct s5__spin spin, yield;
 	struct robust_list_head own_robust; /* where libc has none */
 };
 

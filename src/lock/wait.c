@@ -13,44 +13,97 @@
 #include "../base/defer.h"
 
 #include <pthread.h>
+#include <sys/syscall.h>
 
 /*
  * Spinning. A round trip through futex costs 15 to 50 us between two CPUs, so
  * up to about 20 us of spinning pay where a partner is about to come. The
- * back-off between looks lets the partner keep the cache line, and so batch.
- * `self->spin` is the worth: gains 2 for a hit, loses 1 for a miss; at 0 only
- * every SPIN_PROBE-th wait tries. docs/design/measurements.md has the figures.
+ * back-off between looks lets the partner keep the cache lines, and so batch.
+ * Where the partner was last seen on our own CPU, it cannot come while we
+ * spin; there yielding costs less than sleeping and being woken.
+ *
+ * What each of the two has been worth lately decides whether it is tried: a hit
+ * gains 2, a miss loses 1; at 0 only every SPIN_PROBE-th wait tries. A yield
+ * that takes long gave the CPU to a third party, and is not tried again soon.
+ * docs/design/measurements.md has the figures.
  */
-#define SPIN_PAUSES  1200u
-#define SPIN_BACKOFF 64u
-#define SPIN_WORTH   8
-#define SPIN_PROBE   32u
+#define SPIN_PAUSES   1200u
+#define SPIN_FIRST    4u
+#define SPIN_BACKOFF  64u
+#define SPIN_WORTH    8
+#define SPIN_PROBE    64u
+#define YIELDS	      3u
+#define YIELD_LONG_NS 300000u
+#define YIELD_REST    256
 
-bool s5__spin_while(struct s5__self *self, const struct s5__a32 *word,
-		    uint32_t seen)
+static bool worth_it(struct s5__spin *spin)
 {
-	uint32_t step = 1;
+	if (spin->worth > 0)
+		return true;
+	if (++spin->skipped < SPIN_PROBE - (uint32_t)spin->worth)
+		return false;
+	spin->skipped = 0;
+	spin->worth = 0;
+	return true;
+}
 
-	if (s5__process.cpus < 2)
-		return false;
-	if (self->spin <= 0 && ++self->spin_skip < SPIN_PROBE)
-		return false;
-	self->spin_skip = 0;
+static bool settle_worth(struct s5__spin *spin, bool hit)
+{
+	if (hit && spin->worth < SPIN_WORTH)
+		spin->worth += 2;
+	else if (!hit && spin->worth > 0)
+		spin->worth--;
+	return hit;
+}
+
+static bool spin_pausing(const struct s5__a32 *word, uint32_t seen)
+{
+	uint32_t step = SPIN_FIRST;
+
 	for (uint32_t done = 0; done < SPIN_PAUSES; done += step) {
 		for (uint32_t i = 0; i < step; i++)
 			s5__pause();
-		if (s5__a32_load_rlx(word) != seen) { /* a hint only */
-			if (self->spin < SPIN_WORTH)
-				self->spin += 2;
+		if (s5__a32_load_rlx(word) != seen) /* a hint only */
 			return true;
-		}
 		if (s5__defer_self.todo)
 			return false;
 		if (step < SPIN_BACKOFF)
 			step *= 2;
 	}
-	if (self->spin > 0)
-		self->spin--;
+	return false;
+}
+
+static bool spin_yielding(struct s5__spin *spin, const struct s5__a32 *word,
+			  uint32_t seen)
+{
+	uint64_t start = s5__now_ns();
+
+	for (uint32_t i = 0; i < YIELDS; i++) {
+		(void)s5__sys(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+		if (s5__a32_load_rlx(word) != seen) { /* a hint only */
+			if (s5__now_ns() - start > YIELD_LONG_NS)
+				spin->worth = -YIELD_REST;
+			return true;
+		}
+		if (s5__defer_self.todo)
+			return false;
+	}
+	if (s5__now_ns() - start > YIELD_LONG_NS)
+		spin->worth = -YIELD_REST;
+	return false;
+}
+
+bool s5__spin_while(struct s5__self *self, const struct s5__a32 *word,
+		    uint32_t seen, uint32_t event)
+{
+	bool other_cpu = s5__process.cpus > 1 &&
+			 ((event ^ s5__cpu()) & S5__EVENT_CPU) != 0;
+
+	if (other_cpu && worth_it(&self->spin))
+		return settle_worth(&self->spin, spin_pausing(word, seen));
+	if (worth_it(&self->yield))
+		return settle_worth(&self->yield,
+				    spin_yielding(&self->yield, word, seen));
 	return false;
 }
 
@@ -88,7 +141,7 @@ static void sleep_once(struct s5__slot *s, uint32_t v, uint64_t until,
 }
 
 enum s5__wait_end s5__wait(struct s5__self *self, uint64_t deadline,
-			   bool cancel)
+			   bool cancel, uint32_t event)
 {
 	struct s5__slot *s = self->slot;
 	uint32_t gen = self->wait_gen;
@@ -98,6 +151,8 @@ enum s5__wait_end s5__wait(struct s5__self *self, uint64_t deadline,
 	uint64_t look = now + S5__WAIT_LOOK_NS;
 
 	s5__a64_store_rlx(&s->wait_stamp, now); /* for those who look at us */
+	if (event != S5__NO_SPIN)
+		(void)s5__spin_while(self, &s->wait_word, 0, event);
 	s5__defer_sleep_on(&s->wait_word.v);
 	s5__defer_leave();
 	for (;;) {

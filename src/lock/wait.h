@@ -11,6 +11,8 @@
 
 #include "lock.h"
 
+#include <sched.h>
+
 enum s5__wait_end {
 	S5__WAIT_END_DONE,    /* the result is there: s5__wait_accept() it */
 	S5__WAIT_END_INTR,    /* a handler ran, or a nested call gave it up */
@@ -32,10 +34,12 @@ static inline void s5__wait_prepare(struct s5__self *self)
 /*
  * Sleeps for the result of the registered wait. No lock held; signals are let
  * in. `deadline` is CLOCK_MONOTONIC in ns, 0 for none. With `cancel`, the sleep
- * is a cancellation point (A-179).
+ * is a cancellation point (A-179). Before it sleeps it spins as
+ * s5__spin_while() does with that event, unless `event` is S5__NO_SPIN.
  */
+#define S5__NO_SPIN UINT32_MAX
 enum s5__wait_end s5__wait(struct s5__self *self, uint64_t deadline,
-			   bool cancel);
+			   bool cancel, uint32_t event);
 
 /* The owner's claim on a published result; false if it was taken back. */
 static inline bool s5__wait_accept(struct s5__self *self)
@@ -48,10 +52,30 @@ static inline bool s5__wait_accept(struct s5__self *self)
 bool s5__wait_revoke(struct s5__slot *s);
 
 /*
- * Spins, if that has been worth it lately, until `*word` is no longer `seen`.
- * Ends early for a signal. Returns whether it changed.
+ * An event word counts what happened to an object, and says on which CPU it
+ * last did. Bits 0-9: the CPU, a hint; a wrong one spins or yields in vain.
+ * The rest: the count.
+ */
+#define S5__EVENT_CPU 0x3ffu
+
+static inline uint32_t s5__cpu(void)
+{
+	return (uint32_t)sched_getcpu();
+}
+
+/* Counts an event; the object's lock is held. */
+static inline void s5__event(struct s5__a32 *word)
+{
+	s5__a32_store_rlx(word, ((s5__a32_load_rlx(word) | S5__EVENT_CPU) + 1) |
+					(s5__cpu() & S5__EVENT_CPU));
+}
+
+/*
+ * Waits for a moment without sleeping, if that has been worth it lately, until
+ * `*word` is no longer `seen`. `event` is the event word of what is waited for.
+ * Ends early for a signal. Returns whether the word changed.
  */
 bool s5__spin_while(struct s5__self *self, const struct s5__a32 *word,
-		    uint32_t seen);
+		    uint32_t seen, uint32_t event);
 
 #endif

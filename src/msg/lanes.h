@@ -8,7 +8,7 @@
 #ifndef S5_MSG_LANES_H
 #define S5_MSG_LANES_H
 
-#include "../lock/lock.h"
+#include "../lock/wait.h"
 #include "../region/heap.h"
 #include "msg_layout.h"
 

@@ -122,9 +122,12 @@ static int sleep_at(struct s5__self *self, struct call *c,
 		    uint32_t *ret_result)
 {
 	struct s5__slot *s = self->slot;
+	uint32_t event = S5__NO_SPIN;
 	enum s5__wait_end end;
 
 	if (s->wait_kind == S5__WAIT_NONE) {
+		if (kind == S5__WAIT_RECV_TYPE && !c->spun)
+			event = s5__a32_load_rlx(&c->q->arrivals);
 		s5__wait_prepare(self);
 		s->wait_obj = (uint32_t)c->id % S5__IPC_MNI;
 		s->wait_id = (uint32_t)c->id + 1;
@@ -135,7 +138,7 @@ static int sleep_at(struct s5__self *self, struct call *c,
 	}
 	s5__unlock(self, &c->q->lock);
 	S5_CRASH_POINT("msg-registered");
-	end = s5__wait(self, 0, true);
+	end = s5__wait(self, 0, true, event);
 	if (self->wait_gen != c->gen)
 		return -EINTR;
 	switch (end) {
@@ -180,15 +183,20 @@ static int send_now(struct s5__self *self, struct s5__msgq *q)
 	return err;
 }
 
-/* Nothing to be had: spins once, outside of the lock, on a word that changes
- * when there may be. */
+/*
+ * Nothing to be had: spins once, outside of the lock, on a word that changes
+ * when there may be. It does not register before: a hand-over each time would
+ * keep the partner from getting ahead, and cost a lock for each message. A
+ * receiver of one type does register, and spins on its own word: the queue's
+ * changes for every type.
+ */
 static int spin_first(struct s5__self *self, struct call *c,
 		      const struct s5__a32 *word)
 {
 	uint32_t seen = s5__a32_load_rlx(word);
 
 	s5__unlock(self, &c->q->lock);
-	c->spun = !s5__spin_while(self, word, seen);
+	c->spun = !s5__spin_while(self, word, seen, seen);
 	return s5__defer_self.todo ? let_signals_in(self) : AGAIN;
 }
 
@@ -346,8 +354,7 @@ static int receive_now(struct s5__self *self, struct s5__msgq *q, int id,
 	}
 	q->lrpid = s5__process.pid;
 	q->rtime = s5__now_s();
-	s5__a32_store_rlx(&q->departures,
-			  s5__a32_load_rlx(&q->departures) + 1);
+	s5__event(&q->departures);
 	if (S5_UNLIKELY(q->n_send))
 		more = s5__waiters_fit(self, q);
 	s5__tx_commit(self);
@@ -406,7 +413,8 @@ static int receive_once(struct s5__self *self, struct call *c,
 	} else if (c->flags & IPC_NOWAIT) {
 		s5__unlock(self, &c->q->lock);
 		return -ENOMSG;
-	} else if (!c->spun && !c->registered) {
+	} else if (!c->spun && !c->registered &&
+		   want->select != S5__SELECT_TYPE) {
 		return spin_first(self, c, &c->q->arrivals);
 	} else {
 		err = wait_for_message(self, c, want, &result);

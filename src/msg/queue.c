@@ -143,7 +143,7 @@ bool s5__msgq_append(struct s5__self *self, struct s5__msgq *q,
 	q->cbytes += m->size;
 	from->hand = 0;
 	from->hand_kind = S5__HAND_NONE;
-	s5__a32_store_rlx(&q->arrivals, s5__a32_load_rlx(&q->arrivals) + 1);
+	s5__event(&q->arrivals);
 	return true;
 }
 

@@ -339,7 +339,7 @@ static void hand_over(struct s5__self *self, struct s5__msgq *q,
 	from->hand_kind = S5__HAND_NONE;
 	q->lrpid = w->pid;
 	q->rtime = s5__now_s();
-	s5__a32_store_rlx(&q->arrivals, s5__a32_load_rlx(&q->arrivals) + 1);
+	s5__event(&q->arrivals);
 	(void)s5__wake_add(self, to, w->wait_seq, S5__GOT_MESSAGE);
 }
 

@@ -253,7 +253,8 @@ static int register_thread(struct s5__self *self)
 	self->pending_saved = NULL;
 	self->wake_n = 0;
 	self->log_n = 0;
-	self->spin = 2;
+	self->spin.worth = 2;
+	self->yield.worth = 2;
 	find_robust_list(self);
 	reset_slot(self->slot);
 	/* The pending entry first, then the word: marked from then on. */
