@@ -40,10 +40,13 @@ int cli_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Flushes standard output; CLI_FAILED and a message if that fails. */
 int cli_close_stdout(int status);
 
+/* Executes the command anew with the same arguments; returns only -errno. */
+int cli_restart(void);
+
 /*
  * Opens the namespace in dir, or by the default rule if dir is NULL, and makes
- * it if need be.  Returns CLI_DONE, or CLI_FAILED after saying what is wrong,
- * why, and what to do.
+ * it if need be; SYSFIVE_DIR names it then.  Returns CLI_DONE, or another
+ * status after saying what is wrong, why, and what to do.
  */
 int cli_ns_open(const char *dir);
 

@@ -7,7 +7,9 @@
 #include "cli.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sysfive/admin.h"
@@ -65,10 +67,9 @@ static const struct reason *find_reason(enum s5_ns_reason reason)
 	return &reasons[i];
 }
 
-static void explain(const char *dir, int err, const struct s5_ns_status *status)
+static void explain(int err, const struct s5_ns_status *status)
 {
 	const struct reason *reason = find_reason(status->reason);
-	const char *name = status->dir[0] ? status->dir : dir;
 	char formats[64] = "";
 	char call[64] = "";
 
@@ -80,18 +81,44 @@ static void explain(const char *dir, int err, const struct s5_ns_status *status)
 		(void)snprintf(call, sizeof(call), " (%s: %s)", status->call,
 			       strerror(-err));
 	cli_error("cannot use the namespace%s%s: %s%s%s; %s",
-		  name ? " in " : "", name ? name : "",
+		  status->dir[0] ? " in " : "", status->dir,
 		  reason->why ? reason->why : strerror(-err), formats, call,
 		  reason->hint);
+}
+
+/*
+ * Makes SYSFIVE_DIR name dir.  The library joins the namespace that it names
+ * when it is loaded, and a process has only one: so the command starts anew.
+ */
+static int choose(const char *dir)
+{
+	const char *chosen = getenv("SYSFIVE_DIR");
+	char path[PATH_MAX];
+	int err;
+
+	if (dir[0] == '\0')
+		return cli_usage("--dir needs the name of a directory");
+	err = cli_path_absolute(dir, path, sizeof(path));
+	if (!err && chosen && strcmp(chosen, path) == 0)
+		return CLI_DONE;
+	if (!err && setenv("SYSFIVE_DIR", path, 1))
+		err = -errno;
+	if (!err)
+		err = cli_restart();
+	cli_error("cannot use the directory %s: %s", dir, strerror(-err));
+	return CLI_FAILED;
 }
 
 int cli_ns_open(const char *dir)
 {
 	struct s5_ns_status status = {.reason = S5_NS_SYSTEM};
-	int err = s5_ns_open(dir, 1, &status);
+	int err = dir ? choose(dir) : CLI_DONE;
 
+	if (err)
+		return err;
+	err = s5_ns_open(NULL, 1, &status);
 	if (!err)
 		return CLI_DONE;
-	explain(dir, err, &status);
+	explain(err, &status);
 	return CLI_FAILED;
 }

@@ -51,22 +51,6 @@ static int print_help(void)
 	return cli_close_stdout(CLI_DONE);
 }
 
-static int set_directory(const char *dir)
-{
-	char path[PATH_MAX];
-	int err;
-
-	if (dir[0] == '\0')
-		return cli_usage("--dir needs the name of a directory");
-	err = cli_path_absolute(dir, path, sizeof(path));
-	if (!err && setenv("SYSFIVE_DIR", path, 1))
-		err = -errno;
-	if (!err)
-		return CLI_DONE;
-	cli_error("cannot use the directory %s: %s", dir, strerror(-err));
-	return CLI_FAILED;
-}
-
 /* Is path in the list that LD_PRELOAD is? */
 static bool is_listed(const char *list, const char *path)
 {
@@ -272,9 +256,7 @@ int cli_run(int argc, char **argv)
 	if (optind == argc)
 		return cli_usage("which command?");
 
-	err = dir ? set_directory(dir) : CLI_DONE;
-	if (!err)
-		err = cli_ns_open(NULL);
+	err = cli_ns_open(dir);
 	if (!err)
 		err = set_preload();
 	if (err)

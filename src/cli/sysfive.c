@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli_config.h"
 
@@ -35,6 +36,7 @@ static const struct verb verbs[] = {
 };
 
 static const char *current_verb;
+static char **all_arguments;
 
 void cli_set_verb(const char *verb)
 {
@@ -92,6 +94,18 @@ int cli_close_stdout(int status)
 	return CLI_FAILED;
 }
 
+int cli_restart(void)
+{
+	/* What getopt_long() got for a title is the verb again. */
+	char *verb = strdup(current_verb);
+
+	if (!verb)
+		return -ENOMEM;
+	all_arguments[1] = verb;
+	execv("/proc/self/exe", all_arguments);
+	return -errno;
+}
+
 static int print_help(void)
 {
 	size_t i;
@@ -135,6 +149,7 @@ int main(int argc, char **argv)
 		if (strcmp(word, verbs[i].name) != 0)
 			continue;
 		cli_set_verb(verbs[i].name);
+		all_arguments = argv;
 		argv[1] = verbs[i].title;
 		return verbs[i].run(argc - 1, argv + 1);
 	}

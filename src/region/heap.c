@@ -353,29 +353,36 @@ static void make_room(struct s5__slot *s)
 	s->mag_n[0] = 0;
 }
 
+/* How many cells both magazines hold. */
+static uint32_t cells_at_hand(const struct s5__slot *s)
+{
+	return (s->mag[0] ? s->mag_n[0] : 0) + (s->mag[1] ? s->mag_n[1] : 0);
+}
+
 int s5__cells_reserve(struct s5__self *self, uint32_t n)
 {
 	struct s5__header *h = s5__header();
 	struct s5__slot *s = self->slot;
+	bool found;
 	int err;
 
 	if (S5_LIKELY(s->mag[0] && s->mag_n[0] >= n))
 		return 0;
-	if ((s->mag[0] ? s->mag_n[0] : 0) + (s->mag[1] ? s->mag_n[1] : 0) >= n)
-		return 0;
-	make_room(s);
-	err = s5__lock(self, &h->heap_lock);
-	if (err)
-		return err;
-	if (take_batch(self)) {
+	while (cells_at_hand(s) < n) { /* a magazine may hold few cells */
+		make_room(s);
+		err = s5__lock(self, &h->heap_lock);
+		if (err)
+			return err;
+		found = take_batch(self);
 		s5__unlock(self, &h->heap_lock);
-		return 0;
-	}
-	s5__unlock(self, &h->heap_lock);
-	err = s5__pages_take(self, 1);
-	if (err == 0)
+		if (found)
+			continue;
+		err = s5__pages_take(self, 1);
+		if (err)
+			return err;
 		carve(self);
-	return err;
+	}
+	return 0;
 }
 
 /* Hangs the magazine *mag (of a slot) into the depot; the lock is held. */
