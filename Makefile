@@ -4,7 +4,7 @@
 # by tools/setup when run as root.
 
 MESON = $$(command -v meson || echo /usr/bin/meson)
-SANITIZED = ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0 \
+SANITIZED = ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0:use_sigaltstack=0 \
 	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 S5_TIMEOUT_SCALE=4
 
 all:

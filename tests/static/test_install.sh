@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# What is installed is exactly installed.list, and it works from there.
+# What is installed is exactly installed.list and the pages in man/, and it works from there.
 
 . "$S5_SOURCE_DIR/tests/harness/tap.sh"
 
@@ -20,8 +20,12 @@ lib=$(dirname "$(find "$root" -name libsysfive.so.0)")
 (cd "$prefix" && find . ! -type d) |
 	sed 's|^\./||; s|^lib/[^/]*-linux-[^/]*/|lib/|; s|^lib64/|lib/|' |
 	LC_ALL=C sort >"$SYSFIVE_DIR/got"
-sed '/^#/d; /^$/d' "$S5_SOURCE_DIR/tests/static/installed.list" |
-	LC_ALL=C sort >"$SYSFIVE_DIR/want"
+{
+	sed '/^#/d; /^$/d' "$S5_SOURCE_DIR/tests/static/installed.list"
+	cd "$S5_SOURCE_DIR" &&
+		find man -name '*.[1-8]' |
+		sed 's|.*/\(.*\.\(.\)\)$|share/man/man\2/\1|'
+} | LC_ALL=C sort >"$SYSFIVE_DIR/want"
 tap_run 'the installed files are the listed ones' \
 	diff -u "$SYSFIVE_DIR/want" "$SYSFIVE_DIR/got"
 
