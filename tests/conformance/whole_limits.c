@@ -52,7 +52,8 @@ SCENARIO(limit_of_queues_by_default, NEED_PRIVATE, "A-011 A-036 A-018")
 	EQ(ctl_info(MSG_INFO, NULL), 32000);
 }
 
-SCENARIO(limit_of_queue_bytes, NEED_LIMITS | NEED_PRIVATE, "A-035 A-177 A-084")
+SCENARIO(limit_of_queue_bytes, NEED_LIMITS | NEED_PRIVATE,
+	 "A-035 A-177 A-084 A-088")
 {
 	struct actor *owner = new_process();
 
