@@ -176,7 +176,30 @@ static void note_peer(char *notes, const struct bench_outcome *outcome)
 		add_note(notes, "Boost's ratio %.1fx", ratio);
 }
 
-static void fill_notes(char *notes, const struct bench_outcome *outcome)
+/* How the time for a deep queue compares with that for ten messages. */
+static void note_depth(char *notes, const struct bench_report *report,
+		       const struct bench_outcome *outcome)
+{
+	const struct bench_series *deep = &outcome->side[BENCH_SYSFIVE];
+	const struct bench_series *flat;
+	size_t i;
+
+	if (outcome->row->run != bench_run_deep || !deep->present)
+		return;
+	for (i = 0; i < report->n; i++) {
+		flat = &report->outcome[i].side[BENCH_SYSFIVE];
+		if (strcmp(report->outcome[i].row->name, "deep-10") != 0 ||
+		    &report->outcome[i] == outcome || !flat->present)
+			continue;
+		add_note(notes, "%.2f times the time at depth 10",
+			 bench_summarise(deep->value, deep->n).median /
+				 bench_summarise(flat->value, flat->n).median);
+		return;
+	}
+}
+
+static void fill_notes(char *notes, const struct bench_report *report,
+		       const struct bench_outcome *outcome)
 {
 	const struct bench_series *ours = &outcome->side[BENCH_SYSFIVE];
 	size_t side;
@@ -190,6 +213,7 @@ static void fill_notes(char *notes, const struct bench_outcome *outcome)
 	note_flag(notes, ours, BENCH_QUIET, "no system call",
 		  "MAKES SYSTEM CALLS");
 	note_peer(notes, outcome);
+	note_depth(notes, report, outcome);
 	note_both(notes, outcome, BENCH_P50_US, "p50", " us");
 	note_both(notes, outcome, BENCH_P99_US, "p99", " us");
 	note_both(notes, outcome, BENCH_SWITCHES, "switches/1000", "");
@@ -217,6 +241,7 @@ static void fill_ratio(char *text, const struct bench_outcome *outcome)
 }
 
 static int add_outcome(struct cli_table *table,
+		       const struct bench_report *report,
 		       const struct bench_outcome *outcome)
 {
 	char text[CELLS][CELL_SIZE] = {{0}};
@@ -238,7 +263,7 @@ static int add_outcome(struct cli_table *table,
 		       meets < 0 ? "-"
 		       : meets	 ? "yes"
 				 : "no");
-	fill_notes(text[NOTES], outcome);
+	fill_notes(text[NOTES], report, outcome);
 	for (i = 0; i < CELLS; i++)
 		cells[i] = text[i];
 	return cli_table_add(table, cells);
@@ -263,6 +288,6 @@ int bench_print_table(const struct bench_report *report, const char *wanted)
 	err = cli_table_open(&table, "rows", bench_columns, bench_ncolumns,
 			     wanted, false, &bad);
 	for (i = 0; !err && i < report->n; i++)
-		err = add_outcome(&table, &report->outcome[i]);
+		err = add_outcome(&table, report, &report->outcome[i]);
 	return err ? err : cli_table_close(&table);
 }
