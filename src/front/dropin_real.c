@@ -3,8 +3,9 @@
  * dropin_real.c - finds libc's own functions
  *
  * "The next one after ours", so that other preloaded libraries which define
- * the same names are called as well. By dlsym(), which is not for handlers:
- * hence all of it at load, before the program can have any.
+ * the same names are called as well. By dlsym(), and so all of it at load: it
+ * is not for handlers, nor for a child forked by a program with threads, where
+ * its lock may be held for ever.
  */
 #include "dropin.h"
 
