@@ -106,7 +106,7 @@ static int tramp_index(const void *handler)
 {
 	uintptr_t off = (uintptr_t)handler - (uintptr_t)s5__defer_tramps;
 
-	if (off >= TRAMP_COUNT * TRAMP_SIZE || off % TRAMP_SIZE != 0)
+	if (off >= (uintptr_t)TRAMP_COUNT * TRAMP_SIZE || off % TRAMP_SIZE != 0)
 		return -1;
 	return (int)(off / TRAMP_SIZE);
 }

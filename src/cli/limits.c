@@ -33,14 +33,16 @@ static const struct limit limits[] = {
 
 enum { N_LIMITS = sizeof(limits) / sizeof(limits[0]) };
 
-static const struct cli_column columns[] = {
+static const struct cli_column column[] = {
 	{"NAME", "the limit, by the kernel's name", 0},
 	{"VALUE", "what it is now", CLI_COLUMN_RIGHT | CLI_COLUMN_NUMBER},
 	{"UNIT", "what it counts", 0},
 	{"DESCRIPTION", "what it limits", CLI_COLUMN_WRAP},
 };
 
-enum { N_COLUMNS = sizeof(columns) / sizeof(columns[0]) };
+enum { N_COLUMNS = sizeof(column) / sizeof(column[0]) };
+
+static const struct cli_columns columns = {"limits", column, N_COLUMNS};
 
 /* What the command line asks for. */
 struct request {
@@ -82,7 +84,7 @@ static int print_help(void)
 	     "Limits:");
 	for (i = 0; i < N_LIMITS; i++)
 		printf("  %-12s %s\n", limits[i].name, limits[i].help);
-	cli_table_help(columns, N_COLUMNS);
+	cli_table_help(&columns);
 	return cli_close_stdout(CLI_DONE);
 }
 
@@ -229,8 +231,8 @@ static int show_limits(const struct request *request)
 	size_t i;
 	int err;
 
-	err = cli_table_open(&table, "limits", columns, N_COLUMNS,
-			     request->columns, request->json, &bad);
+	err = cli_table_open(&table, &columns, request->columns, request->json,
+			     &bad);
 	if (err == -EINVAL)
 		return cli_usage("there is no column '%.*s'",
 				 (int)strcspn(bad, ","), bad);

@@ -24,10 +24,10 @@ static int column_flags(unsigned int flags)
 	return scols_flags;
 }
 
-static int add_column(struct cli_table *table, const struct cli_column *columns,
-		      size_t index)
+static int add_column(struct cli_table *table,
+		      const struct cli_columns *columns, size_t index)
 {
-	const struct cli_column *c = &columns[index];
+	const struct cli_column *c = &columns->column[index];
 	struct libscols_column *column;
 
 	if (table->nshown == CLI_COLUMNS_MAX)
@@ -43,12 +43,12 @@ static int add_column(struct cli_table *table, const struct cli_column *columns,
 }
 
 static int add_default(struct cli_table *table,
-		       const struct cli_column *columns, size_t ncolumns)
+		       const struct cli_columns *columns)
 {
 	size_t i;
 
-	for (i = 0; i < ncolumns; i++) {
-		if (columns[i].flags & CLI_COLUMN_HIDDEN)
+	for (i = 0; i < columns->n; i++) {
+		if (columns->column[i].flags & CLI_COLUMN_HIDDEN)
 			continue;
 		if (add_column(table, columns, i))
 			return -ENOMEM;
@@ -56,14 +56,16 @@ static int add_default(struct cli_table *table,
 	return 0;
 }
 
-static int find_column(const struct cli_column *columns, size_t ncolumns,
-		       const char *name, size_t length, size_t *ret_index)
+static int find_column(const struct cli_columns *columns, const char *name,
+		       size_t length, size_t *ret_index)
 {
 	size_t i;
 
-	for (i = 0; i < ncolumns; i++) {
-		if (strlen(columns[i].name) == length &&
-		    strncasecmp(columns[i].name, name, length) == 0) {
+	for (i = 0; i < columns->n; i++) {
+		const char *own = columns->column[i].name;
+
+		if (strlen(own) == length &&
+		    strncasecmp(own, name, length) == 0) {
 			*ret_index = i;
 			return 0;
 		}
@@ -71,8 +73,9 @@ static int find_column(const struct cli_column *columns, size_t ncolumns,
 	return -EINVAL;
 }
 
-static int add_wanted(struct cli_table *table, const struct cli_column *columns,
-		      size_t ncolumns, const char *wanted, const char **ret_bad)
+static int add_wanted(struct cli_table *table,
+		      const struct cli_columns *columns, const char *wanted,
+		      const char **ret_bad)
 {
 	const char *name = wanted;
 	size_t index;
@@ -81,7 +84,7 @@ static int add_wanted(struct cli_table *table, const struct cli_column *columns,
 	for (;;) {
 		size_t length = strcspn(name, ",");
 
-		err = find_column(columns, ncolumns, name, length, &index);
+		err = find_column(columns, name, length, &index);
 		if (err) {
 			*ret_bad = name;
 			return err;
@@ -95,8 +98,7 @@ static int add_wanted(struct cli_table *table, const struct cli_column *columns,
 	}
 }
 
-int cli_table_open(struct cli_table *table, const char *name,
-		   const struct cli_column *columns, size_t ncolumns,
+int cli_table_open(struct cli_table *table, const struct cli_columns *columns,
 		   const char *wanted, bool json, const char **ret_bad)
 {
 	int err;
@@ -105,12 +107,12 @@ int cli_table_open(struct cli_table *table, const char *name,
 	table->scols = scols_new_table();
 	if (!table->scols)
 		return -ENOMEM;
-	(void)scols_table_set_name(table->scols, name);
+	(void)scols_table_set_name(table->scols, columns->table);
 	(void)scols_table_enable_json(table->scols, json);
 	if (wanted)
-		err = add_wanted(table, columns, ncolumns, wanted, ret_bad);
+		err = add_wanted(table, columns, wanted, ret_bad);
 	else
-		err = add_default(table, columns, ncolumns);
+		err = add_default(table, columns);
 	if (err)
 		scols_unref_table(table->scols);
 	return err;
@@ -143,15 +145,15 @@ int cli_table_close(struct cli_table *table)
 	return 0;
 }
 
-void cli_table_help(const struct cli_column *columns, size_t ncolumns)
+void cli_table_help(const struct cli_columns *columns)
 {
 	size_t i;
 
 	puts("\nColumns:");
-	for (i = 0; i < ncolumns; i++) {
-		bool hidden = columns[i].flags & CLI_COLUMN_HIDDEN;
+	for (i = 0; i < columns->n; i++) {
+		const struct cli_column *c = &columns->column[i];
 
-		printf("  %-12s %s%s\n", columns[i].name, columns[i].help,
-		       hidden ? " (only if named)" : "");
+		printf("  %-12s %s%s\n", c->name, c->help,
+		       c->flags & CLI_COLUMN_HIDDEN ? " (only if named)" : "");
 	}
 }

@@ -26,6 +26,13 @@ struct cli_column {
 	unsigned int flags;
 };
 
+/* All columns of a kind of table. */
+struct cli_columns {
+	const char *table; /* the name of the array in JSON */
+	const struct cli_column *column;
+	size_t n; /* at most CLI_COLUMNS_MAX */
+};
+
 struct libscols_table;
 
 struct cli_table {
@@ -35,13 +42,11 @@ struct cli_table {
 };
 
 /*
- * Makes a table of ncolumns described columns, at most CLI_COLUMNS_MAX.
- * wanted is a list of names with commas between, or NULL for the default.
- * Returns 0, -EINVAL if wanted names an unknown column (ret_bad says where it
- * starts), or -ENOMEM.
+ * Makes a table.  wanted is a list of column names with commas between, or NULL
+ * for the default.  Returns 0, -EINVAL if wanted names an unknown column
+ * (ret_bad says where it starts), or -ENOMEM.
  */
-int cli_table_open(struct cli_table *table, const char *name,
-		   const struct cli_column *columns, size_t ncolumns,
+int cli_table_open(struct cli_table *table, const struct cli_columns *columns,
 		   const char *wanted, bool json, const char **ret_bad);
 
 /* Adds a line of one cell for each described column.  0 or -ENOMEM. */
@@ -51,6 +56,6 @@ int cli_table_add(struct cli_table *table, const char *const *cells);
 int cli_table_close(struct cli_table *table);
 
 /* Lists the columns for a help text. */
-void cli_table_help(const struct cli_column *columns, size_t ncolumns);
+void cli_table_help(const struct cli_columns *columns);
 
 #endif

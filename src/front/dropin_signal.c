@@ -58,7 +58,7 @@ static void unwrap(struct sigaction *act)
 static int set_action(int sig, const struct sigaction *act,
 		      struct sigaction *old)
 {
-	struct sigaction wrapped, seen;
+	struct sigaction wrapped, seen = {.sa_flags = 0};
 	int ret;
 
 	if (act) {
@@ -79,7 +79,7 @@ static handler_fn *set_handler(int sig, handler_fn *handler, int flags,
 			       bool is_blocked)
 {
 	struct sigaction act = {.sa_handler = handler, .sa_flags = flags};
-	struct sigaction old;
+	struct sigaction old = {.sa_flags = 0};
 
 	if (handler == SIG_ERR || sig < 1 || sig > SIGNALS) {
 		errno = EINVAL;

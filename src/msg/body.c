@@ -63,9 +63,9 @@ static bool copy_chain(const struct s5__message *m, uint8_t *user, uint64_t n,
 	return true;
 }
 
-/* The further cells and pages that the body needs, and the bytes into them. */
+/* The further cells and pages that the body needs. */
 static int make_chain(struct s5__self *self, struct s5__message *m,
-		      const uint8_t *user, uint64_t size)
+		      uint64_t size)
 {
 	struct s5__slot *s = self->slot;
 	uint32_t *link = &m->next;
@@ -84,17 +84,12 @@ static int make_chain(struct s5__self *self, struct s5__message *m,
 	m->pages = s->pages;
 	s5__order(); /* a death here: named twice, counts once */
 	s->pages = 0;
-	return copy_chain(m, (uint8_t *)(uintptr_t)user, size - S5__MSG_INLINE,
-			  false) ?
-		       0 :
-		       -ENOMEM;
+	return 0;
 }
 
-int s5__body_make(struct s5__self *self, const void *user, int64_t type,
-		  uint64_t size)
+int s5__body_alloc(struct s5__self *self, int64_t type, uint64_t size)
 {
 	struct s5__slot *s = self->slot;
-	const uint8_t *bytes = user;
 	struct s5__message *m;
 	uint32_t cell;
 	int err = s5__cells_reserve(self, cells_for(size) + 2);
@@ -117,15 +112,72 @@ int s5__body_make(struct s5__self *self, const void *user, int64_t type,
 	s->hand = cell;
 	s5__cell_taken(self, (struct s5__cell *)(void *)m);
 	S5_CRASH_POINT("body-in-hand");
-	if (size <= S5__MSG_INLINE) {
-		memcpy(m->data, bytes, size);
+	if (S5_LIKELY(size <= S5__MSG_INLINE))
 		return 0;
-	}
-	memcpy(m->data, bytes, S5__MSG_INLINE);
-	err = make_chain(self, m, bytes + S5__MSG_INLINE, size);
+	err = make_chain(self, m, size);
 	if (err)
 		s5__body_free(self);
 	return err;
+}
+
+int s5__body_make(struct s5__self *self, const void *user, int64_t type,
+		  uint64_t size)
+{
+	int err = s5__body_alloc(self, type, size);
+	struct s5__message *m;
+
+	if (S5_UNLIKELY(err))
+		return err;
+	m = s5__message_at(self->slot->hand);
+	if (S5_LIKELY(size <= S5__MSG_INLINE)) {
+		memcpy(m->data, user, size);
+		return 0;
+	}
+	memcpy(m->data, user, S5__MSG_INLINE);
+	if (copy_chain(m, (uint8_t *)(uintptr_t)user + S5__MSG_INLINE,
+		       size - S5__MSG_INLINE, false))
+		return 0;
+	s5__body_free(self);
+	return -ENOMEM;
+}
+
+/* Both bodies are of that size, so they are cut into the same pieces. */
+bool s5__body_clone(struct s5__message *to, const struct s5__message *from,
+		    uint64_t size)
+{
+	uint64_t rest = size > S5__MSG_INLINE ? size - S5__MSG_INLINE : 0;
+	uint32_t a = to->next, b = from->next;
+	uint32_t ap = to->pages, bp = from->pages;
+
+	to->type = from->type;
+	memcpy(to->data, from->data, S5__MSG_INLINE);
+	while (rest > 0) {
+		uint64_t len = ap ? S5__PAGE : S5__CELL_DATA;
+		struct s5__cell *ac = ap ? NULL : s5__cell_at(a);
+		struct s5__cell *bc = ap ? NULL : s5__cell_at(b);
+		void *d = ap ? s5__page_at(ap) : ac ? ac->data : NULL;
+		const void *f = ap ? s5__page_at(bp) : bc ? bc->data : NULL;
+
+		if (!d || !f)
+			return false;
+		if (len > rest)
+			len = rest;
+		memcpy(d, f, len);
+		rest -= len;
+		if (ap) {
+			uint32_t *al = s5__page_link(ap);
+			uint32_t *bl = s5__page_link(bp);
+
+			ap = al ? *al : 0;
+			bp = bl ? *bl : 0;
+			if (rest > 0 && (!ap || !bp))
+				return false;
+		} else {
+			a = ac->next;
+			b = bc->next;
+		}
+	}
+	return true;
 }
 
 bool s5__body_copy(const struct s5__message *m, void *user, uint64_t n)

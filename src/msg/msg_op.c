@@ -426,6 +426,85 @@ static int receive_once(struct s5__self *self, struct call *c,
 	return result == S5__TRY_AGAIN ? AGAIN : -(int)result;
 }
 
+/* --- MSG_COPY (A-064) ----------------------------------------------------- */
+
+/* The cell at a position of the queue, or 0. */
+static uint32_t cell_at_position(const struct s5__msgq *q, long position)
+{
+	uint32_t cell = q->head;
+
+	if (position < 0 || position >= (long)q->qnum)
+		return 0;
+	for (long i = 0; i < position && cell; i++) {
+		const struct s5__message *m = s5__message_at(cell);
+
+		cell = m && cell != q->tail ? m->fifo_next : 0;
+	}
+	return cell;
+}
+
+/*
+ * One round: 0, a copy is in hand; AGAIN, with *need the size that the hand
+ * should have; or -errno. The copy is made under the lock, from shared memory
+ * to shared memory: user memory is not touched there.
+ */
+static int copy_once(struct s5__self *self, struct call *c,
+		     const struct s5__want *want, long position, uint64_t *need)
+{
+	struct s5__message *m, *copy = s5__message_at(self->slot->hand);
+	uint32_t cell;
+	int err = lock_queue(self, c, S5__WANT_READ);
+
+	if (err)
+		return err;
+	cell = cell_at_position(c->q, position);
+	m = cell ? s5__message_at(cell) : NULL;
+	if (!m)
+		err = -ENOMSG;
+	else if (m->size > want->size)
+		err = c->flags & MSG_NOERROR ? -EINVAL : -E2BIG;
+	else if (!copy || copy->size != m->size)
+		err = AGAIN;
+	else if (!s5__body_clone(copy, m, *need))
+		err = -EIDRM;
+	if (err == AGAIN)
+		*need = m->size;
+	s5__unlock(self, &c->q->lock);
+	return err;
+}
+
+static long receive_copy(struct s5__self *self, struct call *c, void *user,
+			 size_t size, long position)
+{
+	uint64_t most = s5__a64_load_rlx(&s5__header()->msgmax);
+	struct s5__want want = { .size = size < most ? size : most };
+	uint64_t need = 0;
+	int err = AGAIN;
+
+	if ((c->flags & MSG_EXCEPT) || !(c->flags & IPC_NOWAIT))
+		return -EINVAL;
+	if (s5__probe(user, want.size, S5__PROBE_READ))
+		return -EFAULT;
+	c->q = s5__msgq_find(c->id);
+	if (!c->q)
+		return -EINVAL;
+	while (err == AGAIN) {
+		if (self->slot->hand)
+			s5__body_free(self);
+		err = s5__body_alloc(self, 1, need);
+		if (err == 0)
+			err = copy_once(self, c, &want, position, &need);
+		if (err == AGAIN && self->wait_gen != c->gen)
+			err = -EINTR;
+	}
+	if (err) {
+		if (self->wait_gen == c->gen && self->slot->hand)
+			s5__body_free(self);
+		return err;
+	}
+	return take_home(self, user, size);
+}
+
 static long receive(struct s5__self *self, int id, void *user, size_t size,
 		    long type, int flags)
 {
@@ -435,6 +514,8 @@ static long receive(struct s5__self *self, int id, void *user, size_t size,
 
 	if (id < 0 || (long)size < 0)
 		return -EINVAL;
+	if (S5_UNLIKELY(flags & MSG_COPY))
+		return receive_copy(self, &c, user, size, type);
 	c.q = s5__msgq_find(id);
 	if (!c.q)
 		return -EINVAL;

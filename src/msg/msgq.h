@@ -59,6 +59,11 @@ bool s5__msgq_remove(struct s5__self *self, struct s5__msgq *q, uint32_t cell,
 /* Builds a message from user memory (already probed) in the slot's hand. */
 int s5__body_make(struct s5__self *self, const void *user, int64_t type,
 		  uint64_t size);
+/* The same without the bytes. */
+int s5__body_alloc(struct s5__self *self, int64_t type, uint64_t size);
+/* Copies type and body between two messages of the same size. */
+bool s5__body_clone(struct s5__message *to, const struct s5__message *from,
+		    uint64_t size);
 /* Copies the body out; false if its chain is damaged. */
 bool s5__body_copy(const struct s5__message *m, void *user, uint64_t n);
 /* Frees the message in the thread's own hand. */
