@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +59,7 @@ static int print_help(void)
 	       "  -l, --list          list the rows and their targets\n"
 	       "  -h, --help          show this text\n",
 	       ROUNDS_DEFAULT, BENCH_ROUNDS_MAX, SECONDS_DEFAULT);
-	cli_table_help(bench_columns, bench_ncolumns);
+	cli_table_help(&bench_columns);
 	puts("\nExit status: 0 done, 1 if a row could not be measured, 2 "
 	     "wrong\n"
 	     "usage. A missed target does not count as failure.");
@@ -67,18 +68,19 @@ static int print_help(void)
 
 static int print_list(bool json)
 {
-	static const struct cli_column columns[] = {
+	static const struct cli_column column[] = {
 		{"ROW", "", 0},
 		{"UNIT", "", 0},
 		{"TARGET", "", 0},
 		{"WHAT", "", 0},
 	};
+	static const struct cli_columns columns = {"rows", column, 4};
 	struct cli_table table;
 	const char *bad;
 	size_t i;
 	int err;
 
-	err = cli_table_open(&table, "rows", columns, 4, NULL, json, &bad);
+	err = cli_table_open(&table, &columns, NULL, json, &bad);
 	for (i = 0; !err && i < bench_nrows; i++) {
 		const struct bench_row *row = &bench_rows[i];
 		char target[64];
@@ -116,7 +118,7 @@ static int parse_number(const char *text, double min, double max,
 
 static int parse_option(int option, struct request *request)
 {
-	double number;
+	double number = 0;
 	int err = CLI_DONE;
 
 	switch (option) {
@@ -130,7 +132,9 @@ static int parse_option(int option, struct request *request)
 				   &request->report.seconds);
 		break;
 	case 'W':
-		request->worker_fd = atoi(optarg);
+		err = parse_number(optarg, 0, INT_MAX, &number);
+		if (!err)
+			request->worker_fd = (int)number;
 		break;
 	case 'J':
 		request->json = true;
@@ -192,8 +196,7 @@ static int check_columns(const char *wanted)
 	const char *bad;
 	int err;
 
-	err = cli_table_open(&table, "rows", bench_columns, bench_ncolumns,
-			     wanted, true, &bad);
+	err = cli_table_open(&table, &bench_columns, wanted, true, &bad);
 	if (err == -EINVAL)
 		return cli_usage("there is no column '%.*s'",
 				 (int)strcspn(bad, ","), bad);
@@ -363,8 +366,10 @@ int cli_bench(int argc, char **argv)
 	if (!status)
 		status = choose_rows(argv + optind, argc - optind,
 				     &request.report);
-	if (status)
+	if (status) {
+		free(request.report.outcome);
 		return status;
+	}
 	status = measure_all(&request.report);
 	err = request.json
 		      ? bench_print_json(&request.report)

@@ -12,6 +12,7 @@
 #include <limits.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -72,8 +73,11 @@ void bench_peer(struct bench_run *run, uint64_t count,
 		struct bench_result *ret_result)
 {
 	char path[PATH_MAX];
+	char line[64];
+	char *seconds_text;
+	char *end;
 	double seconds;
-	unsigned long long done;
+	uint64_t done;
 	pid_t child;
 	FILE *output;
 	int fd;
@@ -83,9 +87,13 @@ void bench_peer(struct bench_run *run, uint64_t count,
 		bench_wrong(run, "the peer's program is gone");
 	child = start_peer(run, path, &fd);
 	output = fdopen(fd, "r");
-	if (!output || fscanf(output, "%llu %lf", &done, &seconds) != 2)
+	if (!output || !fgets(line, sizeof(line), output))
 		bench_wrong(run, "%s printed no result", path);
 	(void)fclose(output);
+	done = strtoull(line, &seconds_text, 10);
+	seconds = strtod(seconds_text, &end);
+	if (done == 0 || end == seconds_text || seconds <= 0)
+		bench_wrong(run, "%s printed no result", path);
 	bench_join(run, child);
 	bench_result_time(ret_result, done, (uint64_t)(seconds * 1e9));
 }

@@ -16,7 +16,7 @@
 
 #include "bench_vcs.h"
 
-const struct cli_column bench_columns[] = {
+static const struct cli_column column[] = {
 	{"ROW", "name of the benchmark", 0},
 	{"UNIT", "unit of KERNEL and SYSFIVE", 0},
 	{"KERNEL", "the kernel's figure, median of the rounds",
@@ -32,7 +32,11 @@ const struct cli_column bench_columns[] = {
 	{"WHAT", "what the benchmark does", CLI_COLUMN_HIDDEN},
 };
 
-const size_t bench_ncolumns = sizeof(bench_columns) / sizeof(bench_columns[0]);
+const struct cli_columns bench_columns = {
+	"rows",
+	column,
+	sizeof(column) / sizeof(column[0]),
+};
 
 enum cell {
 	ROW,
@@ -285,8 +289,7 @@ int bench_print_table(const struct bench_report *report, const char *wanted)
 	       machine.ncpus, machine.kernel, report->rounds, report->seconds,
 	       BENCH_TEXT);
 	(void)fflush(stdout);
-	err = cli_table_open(&table, "rows", bench_columns, bench_ncolumns,
-			     wanted, false, &bad);
+	err = cli_table_open(&table, &bench_columns, wanted, false, &bad);
 	for (i = 0; !err && i < report->n; i++)
 		err = add_outcome(&table, report, &report->outcome[i]);
 	return err ? err : cli_table_close(&table);

@@ -66,8 +66,7 @@ struct bench_machine {
 };
 void bench_machine_read(struct bench_machine *ret_machine);
 
-extern const struct cli_column bench_columns[];
-extern const size_t bench_ncolumns;
+extern const struct cli_columns bench_columns;
 
 /* Print to standard output; 0 or -errno. */
 int bench_print_table(const struct bench_report *report, const char *wanted);

@@ -16,7 +16,7 @@
 #include <time.h>
 
 #define THREADS_MAX 64
-#define STACK_SIZE  (256 * 1024)
+#define STACK_SIZE  262144
 
 enum word { GO_ON, STOP };
 
