@@ -148,7 +148,7 @@ S5_EXPORT handler_fn *__sysv_signal(int sig, handler_fn *handler)
 
 S5_EXPORT int siginterrupt(int sig, int interrupt)
 {
-	struct sigaction act;
+	struct sigaction act = {.sa_flags = 0};
 
 	if (set_action(sig, NULL, &act) < 0)
 		return -1;
@@ -166,7 +166,7 @@ S5_EXPORT int siginterrupt(int sig, int interrupt)
 
 S5_EXPORT handler_fn *sigset(int sig, handler_fn *handler)
 {
-	struct sigaction act;
+	struct sigaction act = {.sa_flags = 0};
 	sigset_t one, before;
 	handler_fn *old;
 	bool is_hold = handler == SIG_HOLD_OLD;

@@ -65,6 +65,7 @@ static long raw_sigaction(long sig, const struct s5__ksigaction *act,
 	return ret;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): a number and six registers */
 long s5__front_syscall(long nr, long a, long b, long c, long d, long e, long f)
 {
 	long ret;
