@@ -352,16 +352,34 @@ static bool rests(int world, int worker)
 	       atomic_load(&s->phase) == PHASE_CALLING;
 }
 
+/* Who has returned, a bit each, if all rest and agree; else -1. */
+static int look_round(bool must_agree)
+{
+	int returned = 0;
+
+	for (int i = 0; i < WORKERS; i++) {
+		for (int w = 0; w < WORLDS; w++) {
+			if (!rests(w, i))
+				return -1;
+			if (has_returned(w, i))
+				returned |= 1 << (w * WORKERS + i);
+		}
+		if (must_agree && has_returned(0, i) != has_returned(1, i))
+			return -1;
+	}
+	return returned;
+}
+
+/*
+ * One look round is not enough: a worker may be seen asleep just before one
+ * that is looked at later wakes it and returns.  If the next look finds the
+ * same workers returned, nobody was about to be woken.
+ */
 static bool all_rest(bool must_agree)
 {
-	for (int i = 0; i < WORKERS; i++) {
-		for (int w = 0; w < WORLDS; w++)
-			if (!rests(w, i))
-				return false;
-		if (must_agree && has_returned(0, i) != has_returned(1, i))
-			return false;
-	}
-	return true;
+	int returned = look_round(must_agree);
+
+	return returned >= 0 && look_round(must_agree) == returned;
 }
 
 static double now(void)
