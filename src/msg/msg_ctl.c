@@ -75,6 +75,8 @@ static int stat_queue(struct s5__self *self, int id, int cmd,
 	if (!q)
 		return -EINVAL;
 	err = cmd == MSG_STAT_ANY ? 0 : s5__perm_check(&q->ipc, S5__WANT_READ);
+	if (err == 0 && q->handed_to)
+		(void)s5__msgq_recall(self, q); /* so that it is counted */
 	if (err == 0)
 		err = lock_id(self, id, q);
 	if (err)
@@ -221,8 +223,10 @@ static int info(int cmd, struct msqid_ds *user)
 
 int s5__msgctl(int id, int cmd, struct msqid_ds *user)
 {
+	/* Limits there are also where no queue was ever made. */
+	bool create = cmd == IPC_INFO || cmd == MSG_INFO;
 	struct s5__self *self;
-	int ret = s5__enter(&self, false);
+	int ret = s5__enter(&self, create);
 
 	if (ret)
 		return ret == -EACCES ? -EINVAL : ret;

@@ -93,6 +93,7 @@ static void init(uint32_t index, const void *arg)
 	q->skip = 0;
 	q->skip_type = 0;
 	q->order = 0;
+	q->handed_to = 0;
 }
 
 static void publish_log(struct s5__self *self, uint32_t index)

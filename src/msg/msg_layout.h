@@ -55,7 +55,8 @@ struct s5__msgq {
 	uint32_t skip;	    /* every message before it is of skip_type */
 	int64_t skip_type;  /* 0: nothing is known */
 	uint64_t order;	    /* arrival number of the next waiter */
-	uint64_t unused0;
+	uint32_t handed_to; /* slot that was last handed a message; a hint */
+	uint32_t unused0;
 
 	struct s5__ipc ipc;
 	uint64_t unused1[40];

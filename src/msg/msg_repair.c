@@ -102,16 +102,36 @@ static int drop(struct s5__self *self, struct s5__slot *s)
 	return err;
 }
 
-static void revoke_hand(struct s5__self *self, struct s5__slot *s)
+static bool recall(struct s5__self *self, struct s5__slot *s)
 {
 	/* PAIR wait-result: acquire */
 	uint32_t v = s5__a32_load_acq(&s->wait_word);
 
 	if ((v & (S5__WAIT_DONE | S5__WAIT_TAKEN)) != S5__WAIT_DONE ||
 	    !s5__waiter_is_stopped(s) || !s5__wait_revoke(s))
-		return;
+		return false;
 	S5_CRASH_POINT("revoked");
-	(void)give_back(self, s); /* else its owner does it */
+	return give_back(self, s) == 0; /* else its owner does it */
+}
+
+static void revoke_hand(struct s5__self *self, struct s5__slot *s)
+{
+	(void)recall(self, s);
+}
+
+bool s5__msgq_recall(struct s5__self *self, const struct s5__msgq *q)
+{
+	uint32_t to = *(const volatile uint32_t *)&q->handed_to;
+	struct s5__slot *s = to == self->idx ? NULL : s5__slot_at(to);
+
+	if (!s || s->hand == 0 || s->hand_kind != S5__HAND_GOT ||
+	    s5__msgq_at(s->hand_obj) != q)
+		return false;
+	if (s5__slot_check_gone(s)) {
+		s5__settle(self, to);
+		return s->hand == 0;
+	}
+	return recall(self, s);
 }
 
 /* One step under the lock of a queue that is still dying; false: no more. */

@@ -106,6 +106,9 @@ int s5__deliver(struct s5__self *self, struct s5__msgq *q,
 
 /* --- msg_repair.c ---------------------------------------------------------- */
 extern const struct s5__facility s5__msg_facility;
+/* Takes the last hand-over back if its receiver is stopped or dead. True if the
+ * queue should be searched again. No lock held. */
+bool s5__msgq_recall(struct s5__self *self, const struct s5__msgq *q);
 /* Finishes a removal that somebody began. No lock held. */
 void s5__msgq_dismantle(struct s5__self *self, uint32_t index);
 

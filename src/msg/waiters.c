@@ -338,6 +338,7 @@ static void hand_over(struct s5__self *self, struct s5__msgq *q,
 	from->hand = 0;
 	from->hand_kind = S5__HAND_NONE;
 	q->lrpid = w->pid;
+	q->handed_to = to;
 	q->rtime = s5__now_s();
 	s5__event(&q->arrivals);
 	(void)s5__wake_add(self, to, w->wait_seq, S5__GOT_MESSAGE);

@@ -367,7 +367,7 @@ static int map_arena(long fd, const struct s5__header *h,
 	if (!s5__a64_cas_full(&base, 0, (uint64_t)p)) {
 		(void)s5__sys(SYS_munmap, p, (long)len, 0, 0, 0, 0);
 		while (!__atomic_load_n(&s5__arena.base, __ATOMIC_ACQUIRE))
-			s5__pause(); /* the winner is about to store it */
+			s5__pause(); /* PAIR base: acquire; about to be stored */
 		return 0;
 	}
 	s5__arena.reserved = len;
