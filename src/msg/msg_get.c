@@ -30,6 +30,19 @@ struct s5__msgq *s5__msgq_at(uint32_t index)
 		      sizeof(struct s5__msgq));
 }
 
+/* Its removal may be one that a dead thread did not commit: taking the lock
+ * undoes it, and the id is there again. */
+static bool find_again(struct s5__msgq *q, uint32_t want)
+{
+	/* relaxed: the acquire of the id has ordered both */
+	if (q->ipc.dying != want || s5__a32_load_rlx(&q->lock) == 0 ||
+	    s5__lock(&s5__self, &q->lock) != 0)
+		return false;
+	s5__unlock(&s5__self, &q->lock);
+	/* PAIR queue-id: acquire */
+	return s5__a32_load_acq(&q->id) == want;
+}
+
 struct s5__msgq *s5__msgq_find(int id)
 {
 	struct s5__msgq *q;
@@ -39,7 +52,7 @@ struct s5__msgq *s5__msgq_find(int id)
 	q = s5__msgq_at((uint32_t)id % S5__IPC_MNI);
 	/* PAIR queue-id: acquire; who sees the id sees the queue. */
 	if (S5_UNLIKELY(!q || s5__a32_load_acq(&q->id) != (uint32_t)id + 1))
-		return NULL;
+		return q && find_again(q, (uint32_t)id + 1) ? q : NULL;
 	return q;
 }
 
