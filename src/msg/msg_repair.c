@@ -192,8 +192,8 @@ void s5__msgq_dismantle(struct s5__self *self, uint32_t index)
 			more = step[at](self, q);
 		s5__unlock(self, &q->lock);
 		s5__wake_flush(self);
-		if (!due)
-			return;
+		if (!due) /* what a dead remover of the name left says so, too */
+			break;
 		if (self->slot->hand)
 			s5__body_free(self);
 		s5__cells_overflow(self);
