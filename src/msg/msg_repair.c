@@ -108,7 +108,10 @@ static bool recall(struct s5__self *self, struct s5__slot *s)
 	uint32_t v = s5__a32_load_acq(&s->wait_word);
 
 	if ((v & (S5__WAIT_DONE | S5__WAIT_TAKEN)) != S5__WAIT_DONE ||
-	    !s5__waiter_is_stopped(s) || !s5__wait_revoke(s))
+	    !s5__waiter_is_stopped(s))
+		return false;
+	/* Who revoked it may have died before it gave the message back. */
+	if (!(v & S5__WAIT_REVOKED) && !s5__wait_revoke(s))
 		return false;
 	S5_CRASH_POINT("revoked");
 	return give_back(self, s) == 0; /* else its owner does it */
