@@ -31,6 +31,7 @@ struct s5__self {
 	uint32_t epoch;
 	struct robust_list_head *robust;
 	void *pending_saved; /* list_op_pending of an interrupted libc call */
+	const void *frame; /* of the call under way, or the last one */
 	struct s5__a32 *wanted; /* the lock that could not be had */
 	uint32_t wake_n;     /* entries of the wake list being built */
 	uint32_t log_n;	     /* entries of the undo log being built */

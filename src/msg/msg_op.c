@@ -24,7 +24,6 @@ struct call {
 	bool spun;	 /* spinning did not help: sleep */
 	bool registered; /* as a waiter, as far as this call knows */
 	bool woken;	 /* a sender to whom room was given */
-	bool recalled;	 /* a receiver that has looked after the last hand-over */
 };
 
 /* Lets the signals in that were put off while we spun. */
@@ -411,15 +410,11 @@ static int receive_once(struct s5__self *self, struct call *c,
 		err = accept_result(self, c, &result);
 	} else if ((cell = s5__msgq_select(self, c->q, want)) != 0) {
 		return receive_now(self, c->q, c->id, want, cell);
-	} else if (S5_UNLIKELY(c->q->handed_to) && !c->registered &&
-		   !c->recalled) {
-		s5__unlock(self, &c->q->lock);
-		c->recalled = true;
-		(void)s5__msgq_recall(self, c->q);
-		return AGAIN;
 	} else if (c->flags & IPC_NOWAIT) {
 		s5__unlock(self, &c->q->lock);
-		return -ENOMSG;
+		return c->q->handed_to && s5__msgq_recall(self, c->q) ?
+			       AGAIN :
+			       -ENOMSG;
 	} else if (!c->spun && !c->registered &&
 		   want->select != S5__SELECT_TYPE) {
 		return spin_first(self, c, &c->q->arrivals);

@@ -130,7 +130,8 @@ bool s5__msgq_recall(struct s5__self *self, const struct s5__msgq *q)
 	if (!s || s->hand == 0 || s->hand_kind != S5__HAND_GOT ||
 	    s5__msgq_at(s->hand_obj) != q)
 		return false;
-	if (s5__slot_check_gone(s)) {
+	/* PAIR slot-word: acquire */
+	if (s5__a32_load_acq(&s->word) & FUTEX_OWNER_DIED) {
 		s5__settle(self, to);
 		return s->hand == 0;
 	}

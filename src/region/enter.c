@@ -340,6 +340,21 @@ int s5__enter_slow(struct s5__self *self, bool create)
 	return register_anew(self);
 }
 
+/*
+ * A handler for a fault in the program's buffer runs, or has jumped away. No
+ * lock is held then: user memory is not touched under one. While the handler
+ * runs its frames are below the interrupted call's, so that call is still
+ * there, and what it has in hand must stay; from above, it has been left, and
+ * its hand is found like any abandoned one. (A handler on an alternate stack
+ * above the thread's own looks like the latter.)
+ */
+bool s5__enter_is_nested(const struct s5__self *self, const void *frame)
+{
+	return s5__defer_is_inside() ||
+	       s5__a64_load_rlx(&self->slot->holding) != 0 ||
+	       (uintptr_t)frame <= (uintptr_t)self->frame;
+}
+
 int s5__enter_cleanup(struct s5__self *self)
 {
 	struct s5__slot *s = self->slot;

@@ -33,6 +33,10 @@ int s5__enter_slow(struct s5__self *self, bool create);
 /* The slot holds what an abandoned call left behind; outside of sections. */
 int s5__enter_cleanup(struct s5__self *self);
 
+/* A fault interrupted a section of this thread. Is the interrupted call, whose
+ * frame is self->frame, still there? */
+bool s5__enter_is_nested(const struct s5__self *self, const void *frame);
+
 /* Gives this thread's slot back; at the end of the thread. */
 void s5__thread_exit(void *self);
 
@@ -66,8 +70,10 @@ static inline int s5__enter(struct s5__self **ret_self, bool create)
 		if (err)
 			return err;
 	}
-	if (S5_UNLIKELY(s5__defer_is_inside() || s5__defer_is_suspended()))
+	if (S5_UNLIKELY(s5__defer_self.state != S5__DEFER_OUTSIDE) &&
+	    s5__enter_is_nested(self, __builtin_frame_address(0)))
 		return -EDEADLK;
+	self->frame = __builtin_frame_address(0);
 	s5__defer_enter();
 	/*
 	 * If this thread dies, the kernel marks the word that list_op_pending
