@@ -36,6 +36,9 @@ static struct s5__a32 epochs;	      /* epochs given out; never in a page */
 static pthread_key_t exit_key;
 static struct s5__a32 exit_key_made;
 
+/* A signal frame is larger than that; frames of our entry points differ less. */
+#define SIGNAL_FRAME 512u
+
 /* --- the process -------------------------------------------------------- */
 
 static uint64_t read_pid_ns(void)
@@ -352,7 +355,7 @@ bool s5__enter_is_nested(const struct s5__self *self, const void *frame)
 {
 	return s5__defer_is_inside() ||
 	       s5__a64_load_rlx(&self->slot->holding) != 0 ||
-	       (uintptr_t)frame <= (uintptr_t)self->frame;
+	       (uintptr_t)frame + SIGNAL_FRAME < (uintptr_t)self->frame;
 }
 
 int s5__enter_cleanup(struct s5__self *self)
