@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -195,6 +196,15 @@ static void choose_seed(void)
 		opt.seed = (uint64_t)time(NULL);
 }
 
+/* Workers become other users, perhaps before their first call. */
+static void share_directory(void)
+{
+	const char *dir = getenv("SYSFIVE_DIR");
+
+	if (dir != NULL && chmod(dir, 01777) != 0)
+		perror(dir);
+}
+
 static bool is_enough(long done, double end)
 {
 	if (opt.ops >= 0 && done >= opt.ops)
@@ -215,6 +225,7 @@ int main(int argc, char **argv)
 	double end = now() + (double)opt.seconds;
 	printf("1..1\n# seed %llu\n", (unsigned long long)opt.seed);
 	fflush(stdout);
+	share_directory();
 	open_worlds(opt.kernel_twice);
 	if (opt.program >= 0) {
 		failed = play_program(opt.program);
@@ -226,6 +237,11 @@ int main(int argc, char **argv)
 			done += STEPS;
 		} while (failed < 0 && !is_enough(done, end));
 		program--;
+	}
+	if (failed < 0 && !second_world_is_not_kernel()) {
+		printf("not ok 1 - the second world is the kernel; is this "
+		       "program linked with the drop-in?\n");
+		return 1;
 	}
 	if (failed >= 0 && !opt.no_shrink)
 		shrink(program, failed);

@@ -87,6 +87,17 @@ long control(int world, int id, int cmd, struct msqid_ds *ds)
 	return ret;
 }
 
+/* The index goes round: number 0 is given only if none was before. */
+bool second_world_is_not_kernel(void)
+{
+	if (!is_private || is_kernel_twice)
+		return true;
+	enter_world(1);
+	long id = backend_kernel.msgget(IPC_PRIVATE, IPC_CREAT | 0600);
+	enter_world(0);
+	return id == 0;
+}
+
 bool have_private_worlds(void)
 {
 	return is_private;

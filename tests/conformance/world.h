@@ -52,6 +52,8 @@ void open_worlds(bool kernel_twice);
 /* A msgctl by the test itself. */
 long control(int world, int id, int cmd, struct msqid_ds *ds);
 bool have_private_worlds(void);
+/* Asked once, at the end: no queue was made in its kernel namespace. */
+bool second_world_is_not_kernel(void);
 void start_workers(void);
 void end_workers(void);
 const struct backend *backend_of(int world);
