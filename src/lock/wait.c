@@ -17,7 +17,8 @@
 
 /*
  * Spinning. A round trip through futex costs 15 to 50 us between two CPUs, so
- * up to about 20 us of spinning pay where a partner is about to come. The
+ * spinning pays where a partner is about to come; it must last longer than a
+ * wakeup, or two that wake each other never find out that they need not. The
  * back-off between looks lets the partner keep the cache lines, and so batch.
  * Where the partner was last seen on our own CPU, it cannot come while we
  * spin; there yielding costs less than sleeping and being woken.
@@ -27,7 +28,7 @@
  * that takes long gave the CPU to a third party, and is not tried again soon.
  * docs/design/measurements.md has the figures.
  */
-#define SPIN_PAUSES   1200u
+#define SPIN_NS	      50000u
 #define SPIN_FIRST    4u
 #define SPIN_BACKOFF  64u
 #define SPIN_WORTH    8
@@ -58,9 +59,10 @@ static bool settle_worth(struct s5__spin *spin, bool hit)
 
 static bool spin_pausing(const struct s5__a32 *word, uint32_t seen)
 {
+	uint64_t until = s5__now_ns() + SPIN_NS;
 	uint32_t step = SPIN_FIRST;
 
-	for (uint32_t done = 0; done < SPIN_PAUSES; done += step) {
+	do {
 		for (uint32_t i = 0; i < step; i++)
 			s5__pause();
 		if (s5__a32_load_rlx(word) != seen) /* a hint only */
@@ -69,7 +71,7 @@ static bool spin_pausing(const struct s5__a32 *word, uint32_t seen)
 			return false;
 		if (step < SPIN_BACKOFF)
 			step *= 2;
-	}
+	} while (s5__now_ns() < until);
 	return false;
 }
 
@@ -96,10 +98,8 @@ static bool spin_yielding(struct s5__spin *spin, const struct s5__a32 *word,
 bool s5__spin_while(struct s5__self *self, const struct s5__a32 *word,
 		    uint32_t seen, uint32_t event)
 {
-	bool other_cpu = s5__process.cpus > 1 &&
-			 ((event ^ s5__cpu()) & S5__EVENT_CPU) != 0;
-
-	if (other_cpu && worth_it(&self->spin))
+	if (s5__process.cpus > 1 && s5__event_elsewhere(event) &&
+	    worth_it(&self->spin))
 		return settle_worth(&self->spin, spin_pausing(word, seen));
 	if (worth_it(&self->yield))
 		return settle_worth(&self->yield,

@@ -52,22 +52,39 @@ static inline bool s5__wait_accept(struct s5__self *self)
 bool s5__wait_revoke(struct s5__slot *s);
 
 /*
- * An event word counts what happened to an object, and says on which CPU it
- * last did. Bits 0-9: the CPU, a hint; a wrong one spins or yields in vain.
- * The rest: the count.
+ * An event word counts what happened to an object, and says on which CPUs it
+ * last did. Bits 0-9: the last CPU; 10-19: the last one before that was another
+ * CPU; both hints: a wrong one spins or yields in vain. Bits 20-31: the count,
+ * modulo 4096: a spinner that misses a whole round sleeps.
  */
-#define S5__EVENT_CPU 0x3ffu
+#define S5__EVENT_CPU	0x3ffu
+#define S5__EVENT_SHIFT 10
+#define S5__EVENT_ONE	(1u << 20)
 
 static inline uint32_t s5__cpu(void)
 {
-	return (uint32_t)sched_getcpu();
+	return (uint32_t)sched_getcpu() & S5__EVENT_CPU;
 }
 
 /* Counts an event; the object's lock is held. */
 static inline void s5__event(struct s5__a32 *word)
 {
-	s5__a32_store_rlx(word, ((s5__a32_load_rlx(word) | S5__EVENT_CPU) + 1) |
-					(s5__cpu() & S5__EVENT_CPU));
+	uint32_t v = s5__a32_load_rlx(word) + S5__EVENT_ONE;
+	uint32_t cpu = s5__cpu();
+
+	if (S5_UNLIKELY((v & S5__EVENT_CPU) != cpu))
+		v = (v & ~(S5__EVENT_ONE - 1)) |
+		    (v & S5__EVENT_CPU) << S5__EVENT_SHIFT | cpu;
+	s5__a32_store_rlx(word, v);
+}
+
+/* Where is the partner? On this CPU, or on another, as far as one can tell. */
+static inline bool s5__event_elsewhere(uint32_t event)
+{
+	uint32_t cpu = s5__cpu();
+
+	return (event & S5__EVENT_CPU) != cpu ||
+	       (event >> S5__EVENT_SHIFT & S5__EVENT_CPU) != cpu;
 }
 
 /*
