@@ -284,11 +284,44 @@ int s5__pages_put(struct s5__self *self, uint32_t *head)
 	return 0;
 }
 
-/* Cuts the one page in slot->pages into a magazine. */
+bool s5__pages_put_some(struct s5__self *self, uint32_t *head)
+{
+	struct s5__header *h = s5__header();
+	uint32_t first = *head;
+	uint32_t *tail = s5__page_link(first);
+	uint32_t k = 1;
+	uint32_t rest;
+
+	if (first == 0)
+		return true;
+	if (!tail || !s5__page_at(first)) {
+		*head = 0; /* damaged */
+		return true;
+	}
+	while (k < TAKE_AT_MOST && *tail && s5__page_at(*tail)) {
+		tail = s5__page_link(*tail);
+		k++;
+	}
+	rest = *tail;
+	s5__tx_log32(self, head);
+	s5__tx_log32(self, tail);
+	s5__tx_log32(self, &h->free_page);
+	s5__tx_log32(self, &h->free_n);
+	s5__tx_arm(self);
+	*tail = h->free_page;
+	h->free_page = first;
+	h->free_n += k;
+	*head = rest;
+	s5__tx_commit(self);
+	return rest == 0;
+}
+
+/* Cuts the first page in slot->pages into a magazine. */
 static void carve(struct s5__self *self)
 {
 	struct s5__slot *s = self->slot;
 	uint32_t first = s->pages * S5__CELLS_PER_PAGE;
+	uint32_t *link = s5__page_link(s->pages);
 
 	for (uint32_t i = 0; i < S5__CELLS_PER_PAGE; i++) {
 		struct s5__cell *c = s5__cell_at(first + i);
@@ -303,7 +336,7 @@ static void carve(struct s5__self *self)
 	s->mag_n[0] = S5__CELLS_PER_PAGE;
 	s5__order();
 	S5_CRASH_POINT("heap-carved");
-	s->pages = 0;
+	s->pages = link ? *link : 0;
 }
 
 /* Takes a full magazine from the depot; the lock is held, mag[0] is empty. */
@@ -499,27 +532,38 @@ static bool chain_contains(uint32_t first, uint32_t cell)
 	return false;
 }
 
-int s5__heap_settle(struct s5__self *self, struct s5__slot *dead)
+static void settle_magazines(struct s5__self *self, struct s5__slot *dead)
 {
-	struct s5__header *h = s5__header();
-	int err = s5__lock(self, &h->heap_lock);
+	uint32_t *link = s5__page_link(dead->pages);
 
-	if (err)
-		return err;
-	if (dead != self->slot &&
-	    !(s5__a32_load_rlx(&dead->word) & FUTEX_OWNER_DIED)) {
-		s5__unlock(self, &h->heap_lock);
-		return 0;
-	}
 	if (chain_contains(dead->mag[0], dead->mag[1]))
 		dead->mag[1] = 0; /* it died between two stores */
 	if (dead->pages && dead->mag[0] / S5__CELLS_PER_PAGE == dead->pages)
-		dead->pages = 0; /* it died when the page was cut */
+		dead->pages = link ? *link : 0; /* ... cutting that page */
 	for (int i = 0; i < 2; i++)
 		if (dead->mag[i])
 			give_batch(self, &dead->mag[i],
 				   batch_length(dead->mag[i]));
-	s5__unlock(self, &h->heap_lock);
-	S5_CRASH_POINT("settle-heap");
-	return s5__pages_put(self, &dead->pages);
+}
+
+int s5__heap_settle(struct s5__self *self, struct s5__slot *dead)
+{
+	struct s5__header *h = s5__header();
+	bool done = false;
+
+	while (!done) {
+		int err = s5__lock(self, &h->heap_lock);
+
+		if (err)
+			return err;
+		done = dead != self->slot &&
+		       !(s5__a32_load_rlx(&dead->word) & FUTEX_OWNER_DIED);
+		if (!done) {
+			settle_magazines(self, dead);
+			done = s5__pages_put_some(self, &dead->pages);
+		}
+		s5__unlock(self, &h->heap_lock);
+		S5_CRASH_POINT("settle-heap");
+	}
+	return 0;
 }
