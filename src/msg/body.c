@@ -248,6 +248,7 @@ int s5__body_free_dead(struct s5__self *self, struct s5__slot *dead)
 	struct s5__header *h = s5__header();
 	int err = s5__lock(self, &h->heap_lock);
 	struct s5__message *m;
+	bool done;
 
 	if (err)
 		return err;
@@ -265,13 +266,10 @@ int s5__body_free_dead(struct s5__self *self, struct s5__slot *dead)
 	}
 	if (m->pages && m->pages == dead->pages)
 		dead->pages = 0; /* it died between two stores */
-	if (m->pages == 0)
+	done = s5__pages_put_some(self, &m->pages);
+	if (done)
 		steal_cell(self, dead, &dead->hand, 0);
 	s5__unlock(self, &h->heap_lock);
-	if (dead->hand && m->pages) {
-		err = s5__pages_put(self, &m->pages);
-		return err ? err : s5__body_free_dead(self, dead);
-	}
 	s5__cells_overflow(self);
-	return 0;
+	return done ? 0 : s5__body_free_dead(self, dead);
 }
