@@ -21,15 +21,12 @@ static int settle_lock(struct s5__self *self, struct s5__slot *dead)
 	if (off == 0)
 		return 0;
 	lock = (off & 3u) ? NULL : s5__at(off, sizeof(*lock));
-	if (lock) {
-		err = s5__lock(self, lock);
-		if (err)
-			return err;
-	}
-	s5__a64_store_rlx(&dead->holding, 0);
-	if (lock)
+	if (!lock)
+		return 0;
+	err = s5__lock(self, lock);
+	if (err == 0)
 		s5__unlock(self, lock);
-	return 0;
+	return err;
 }
 
 /* It may have died between its unlock and its wakes. */
@@ -46,7 +43,33 @@ static void settle_wakes(struct s5__slot *dead)
 			(void)s5__futex_wake(s5__a32_raw(&w->wait_word),
 					     INT32_MAX);
 	}
-	s5__a64_store_rlx(&dead->commit, 0);
+}
+
+/*
+ * Nothing is left in it. Somebody else may have freed it and a thread may have
+ * claimed it since we looked, or a settler that died may have stored what it
+ * did not commit; under the heap's lock neither is possible.
+ */
+static void free_slot(struct s5__self *self, struct s5__slot *dead,
+		      uint64_t state)
+{
+	struct s5__a32 *lock = &s5__header()->heap_lock;
+
+	if (s5__lock(self, lock) != 0)
+		return;
+	if (s5__a64_load_rlx(&dead->state) == state &&
+	    (s5__a32_load_rlx(&dead->word) & FUTEX_OWNER_DIED) &&
+	    !(dead->hand | dead->wait_kind | dead->mag[0] | dead->mag[1] |
+	      dead->pages)) {
+		dead->dismantle = 0;
+		s5__a64_store_rlx(&dead->holding, 0);
+		s5__a64_store_rlx(&dead->commit, 0);
+		(void)s5__a64_cas_full(&dead->state, state,
+				       s5__slot_state(S5__SLOT_FREE,
+						      S5__SLOT_GEN(state), 0,
+						      0));
+	}
+	s5__unlock(self, lock);
 }
 
 void s5__settle(struct s5__self *self, uint32_t idx)
@@ -65,23 +88,18 @@ void s5__settle(struct s5__self *self, uint32_t idx)
 		return;
 	S5_CRASH_POINT("settle-lock");
 	settle_wakes(dead);
-	if (dead->hand | dead->wait_kind) {
-		if (s5__facility_msg->drop(self, dead) != 0)
-			return;
-	}
+	if (s5__facility_msg->drop(self, dead) != 0)
+		return;
 	S5_CRASH_POINT("settle-drop");
 	if (dead->dismantle) {
 		if (self->slot->hand)
 			return; /* ours is not free for it: later */
 		s5__facility_msg->dismantle(self, dead->dismantle - 1);
-		dead->dismantle = 0;
 	}
-	if (s5__heap_settle(self, dead) != 0 || dead->pages)
+	if (s5__heap_settle(self, dead) != 0)
 		return;
 	S5_CRASH_POINT("settle-before-free");
-	(void)s5__a64_cas_full(&dead->state, state,
-			       s5__slot_state(S5__SLOT_FREE,
-					      S5__SLOT_GEN(state), 0, 0));
+	free_slot(self, dead, state);
 }
 
 /* A claimer that died before the kernel knew of its slot. */
