@@ -87,17 +87,21 @@ static int give_back(struct s5__self *self, struct s5__slot *s)
 
 static int drop(struct s5__self *self, struct s5__slot *s)
 {
+	/* "Nothing there" may have been stored by somebody who died before the
+	 * commit; taking the lock brings it back. */
+	bool sure = s == self->slot &&
+		    !(s5__a32_load_rlx(&s->wait_word) & S5__WAIT_REVOKED);
 	int err = 0;
 
-	if (s->wait_kind != S5__WAIT_NONE)
+	if (!sure || s->wait_kind != S5__WAIT_NONE)
 		err = drop_wait(self, s);
-	if (err == 0 && s->hand && s->hand_kind == S5__HAND_GOT)
+	if (err == 0 && (!sure || (s->hand && s->hand_kind == S5__HAND_GOT)))
 		err = give_back(self, s);
-	if (err == 0 && s->hand && s->hand_kind != S5__HAND_GOT) {
-		if (s == self->slot)
-			s5__body_free(self);
-		else
+	if (err == 0 && s->hand_kind != S5__HAND_GOT) {
+		if (s != self->slot)
 			err = s5__body_free_dead(self, s);
+		else if (s->hand)
+			s5__body_free(self);
 	}
 	return err;
 }
