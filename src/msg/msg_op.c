@@ -89,8 +89,8 @@ static int accept_result(struct s5__self *self, struct call *c,
 		return 0;
 	}
 	/* Taken back while we were stopped: as if it never was. */
-	if (s->hand && s->hand_kind == S5__HAND_GOT)
-		(void)s5__msg_facility.drop(self, s);
+	while (s5__msg_facility.drop(self, s) == -EAGAIN)
+		(void)s5__lock_wait(self);
 	*ret_result = S5__TRY_AGAIN;
 	return 0;
 }
