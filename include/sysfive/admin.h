@@ -16,27 +16,27 @@ extern "C" {
 
 enum s5_ns_reason {
 	S5_NS_OK = 0,
-	S5_NS_ABSENT,	   /* no such directory, or no namespace in it */
-	S5_NS_NO_PLACE,	   /* no directory to put the default one in */
-	S5_NS_NOT_OURS,	   /* the default place belongs to somebody else */
-	S5_NS_NOT_DIR,	   /* something that is no directory has that name */
-	S5_NS_TOO_OPEN,	   /* anybody may replace files in the directory */
-	S5_NS_NO_ACCESS,   /* permission denied */
-	S5_NS_NOT_A_NS,	   /* the file is not an arena, or is cut short */
-	S5_NS_VERSION,	   /* made by a version with another format */
-	S5_NS_NO_ROOM,	   /* the file system is full */
-	S5_NS_NO_MEMORY,   /* no address space, or a file size limit */
-	S5_NS_SYSTEM,	   /* another failure: see the errno returned */
+	S5_NS_ABSENT,	 /* no such directory, or no namespace in it */
+	S5_NS_NO_PLACE,	 /* no directory to put the default one in */
+	S5_NS_NOT_OURS,	 /* the default place belongs to somebody else */
+	S5_NS_NOT_DIR,	 /* something that is no directory has that name */
+	S5_NS_TOO_OPEN,	 /* anybody may replace files in the directory */
+	S5_NS_NO_ACCESS, /* permission denied */
+	S5_NS_NOT_A_NS,	 /* the file is not an arena, or is cut short */
+	S5_NS_VERSION,	 /* made by a version with another format */
+	S5_NS_NO_ROOM,	 /* the file system is full */
+	S5_NS_NO_MEMORY, /* no address space, or a file size limit */
+	S5_NS_SYSTEM,	 /* another failure: see the errno returned */
 };
 
 /* Why a namespace could be opened or not. */
 struct s5_ns_status {
 	enum s5_ns_reason reason;
-	uint32_t format;   /* S5_NS_VERSION: the format found */
+	uint32_t format;    /* S5_NS_VERSION: the format found */
 	uint32_t supported; /* the format that this library knows */
-	int created;	   /* 1 if this call made the namespace */
-	char dir[512];	   /* the directory */
-	char call[32];	   /* the system call that failed, or "" */
+	int created;	    /* 1 if this call made the namespace */
+	char dir[512];	    /* the directory */
+	char call[32];	    /* the system call that failed, or "" */
 };
 
 /*

@@ -46,8 +46,8 @@ static int probe_range(uintptr_t p, uintptr_t end, uint32_t how)
 
 	if (s5__sys(SYS_madvise, (long)start,
 		    (long)(((end + mask) & ~mask) - start),
-		    how & S5__PROBE_WRITE ? MADV_POPULATE_WRITE :
-					    MADV_POPULATE_READ,
+		    how & S5__PROBE_WRITE ? MADV_POPULATE_WRITE
+					  : MADV_POPULATE_READ,
 		    0, 0, 0) == 0)
 		return 0;
 	for (uintptr_t a = p; a < end; a = (a & ~mask) + mask + 1)
@@ -75,8 +75,8 @@ int s5__probe_slow(uintptr_t p, size_t n, uint32_t how)
 		if (probe_range(from > p ? from : p, to < end ? to : end,
 				how) != 0)
 			return -EFAULT;
-		s5__probed[page % S5__PROBE_PAGES] = page << 2 | how |
-						     S5__PROBE_READ;
+		s5__probed[page % S5__PROBE_PAGES] =
+			page << 2 | how | S5__PROBE_READ;
 	}
 	return 0;
 }

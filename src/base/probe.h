@@ -12,10 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define S5__PROBE_READ	 1u
-#define S5__PROBE_WRITE	 2u
-#define S5__PROBE_PAGES	 64u
-#define S5__PROBE_SHIFT	 12
+#define S5__PROBE_READ	1u
+#define S5__PROBE_WRITE 2u
+#define S5__PROBE_PAGES 64u
+#define S5__PROBE_SHIFT 12
 
 /* page number << 2 | what was probed */
 extern _Thread_local uintptr_t s5__probed[S5__PROBE_PAGES]

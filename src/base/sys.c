@@ -96,7 +96,7 @@ void s5__debug(const char *what, const char *detail)
 	static int wanted = -1;
 	char line[256];
 	size_t n = 0;
-	const char *parts[] = { "sysfive: ", what, ": ", detail, "\n" };
+	const char *parts[] = {"sysfive: ", what, ": ", detail, "\n"};
 
 	if (wanted < 0)
 		wanted = secure_getenv("SYSFIVE_DEBUG") != NULL;

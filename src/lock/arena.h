@@ -41,10 +41,10 @@
  * a value that is too small only leads to s5__arena_sync().
  */
 struct s5__arena {
-	char *base;	    /* NULL: no namespace */
+	char *base;	     /* NULL: no namespace */
 	struct s5__a64 open; /* bytes that may be touched */
-	uint64_t reserved;  /* bytes of address space */
-	bool plain_release; /* locks are released by a plain store */
+	uint64_t reserved;   /* bytes of address space */
+	bool plain_release;  /* locks are released by a plain store */
 };
 extern struct s5__arena s5__arena;
 

@@ -21,8 +21,7 @@ void s5__crash_hit(const struct s5__crash_point *p);
 	do {                                                                  \
 		static const struct s5__crash_point point                     \
 			__attribute__((section("s5_crash_points"), used)) = { \
-				n                                             \
-			};                                                    \
+				n};                                           \
 		__asm__ volatile("" ::: "memory");                            \
 		s5__crash_hit(&point);                                        \
 	} while (0)

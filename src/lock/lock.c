@@ -17,14 +17,15 @@
 #include <sched.h>
 #include <sys/syscall.h>
 
-#define SPIN_PAUSES   1000u	    /* in all: about 15 us */
-#define SPIN_FIRST    16u	    /* pauses until the first look */
-#define SPIN_MOST     128u	    /* pauses between two looks */
-#define BRIEF_NS      20000000u	    /* how long a lock is waited for inside */
-#define SLEEP_NS      2000000u	    /* one sleep inside a section */
-#define OUTSIDE_NS    100000000u    /* one sleep outside */
-#define SUSPECT_LOOKS 4u	    /* until a lock that nobody holds is damage */
-#define CHAIN_MAX     64u	    /* recoverers that died one after another */
+#define SPIN_PAUSES   3000u /* in all: about 30 us */
+#define SPIN_FIRST    16u   /* pauses until the first look */
+#define SPIN_MOST     256u  /* pauses between two looks */
+#define YIELDS	      2u
+#define BRIEF_NS      20000000u	 /* how long a lock is waited for inside */
+#define SLEEP_NS      2000000u	 /* one sleep inside a section */
+#define OUTSIDE_NS    100000000u /* one sleep outside */
+#define SUSPECT_LOOKS 4u	 /* until a lock that nobody holds is damage */
+#define CHAIN_MAX     64u	 /* recoverers that died one after another */
 
 static void deadline_in(struct timespec *t, uint64_t ns)
 {
@@ -214,9 +215,8 @@ enum look {
 	LOOK_SUSPECT, /* by somebody who does not say so, or by nobody */
 };
 
-static enum look look_at(struct s5__self *self, struct s5__a32 *lock,
-			 bool take, struct s5__slot **ret_owner,
-			 uint32_t *ret_word)
+static enum look look_at(struct s5__self *self, struct s5__a32 *lock, bool take,
+			 struct s5__slot **ret_owner, uint32_t *ret_word)
 {
 	uint32_t o = s5__a32_load_acq(lock); /* PAIR lock: acquire */
 	struct s5__slot *owner;
@@ -231,8 +231,8 @@ static enum look look_at(struct s5__self *self, struct s5__a32 *lock,
 	if (v & FUTEX_OWNER_DIED) {
 		if (!take)
 			return LOOK_FREE;
-		return s5__lock_take_over(self, lock, o) ? LOOK_TAKEN :
-							   LOOK_FREE;
+		return s5__lock_take_over(self, lock, o) ? LOOK_TAKEN
+							 : LOOK_FREE;
 	}
 	*ret_owner = owner;
 	*ret_word = v;
@@ -305,12 +305,24 @@ static bool spin_for(struct s5__self *self, struct s5__a32 *lock)
 	return false;
 }
 
+/* The owner may have been preempted by us. */
+static bool yield_for(struct s5__self *self, struct s5__a32 *lock)
+{
+	for (uint32_t i = 0; i < YIELDS; i++) {
+		(void)s5__sys(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+		if (s5__a32_load_rlx(lock) == 0 && try_take(self, lock))
+			return true; /* relaxed: only a hint to try */
+	}
+	return false;
+}
+
 int s5__lock_slow(struct s5__self *self, struct s5__a32 *lock)
 {
 	uint64_t until = 0;
 	uint32_t suspect = 0;
 
-	if (s5__process.cpus > 1 && spin_for(self, lock))
+	if ((s5__process.other_cpus && spin_for(self, lock)) ||
+	    yield_for(self, lock))
 		return 0;
 	for (;;) {
 		struct s5__slot *owner = NULL;

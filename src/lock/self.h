@@ -31,12 +31,12 @@ struct s5__self {
 	uint32_t epoch;
 	struct robust_list_head *robust;
 	void *pending_saved; /* list_op_pending of an interrupted libc call */
-	const void *frame; /* of the call under way, or the last one */
+	const void *frame;   /* of the call under way, or the last one */
 	struct s5__a32 *wanted; /* the lock that could not be had */
-	uint32_t wake_n;     /* entries of the wake list being built */
-	uint32_t log_n;	     /* entries of the undo log being built */
-	uint32_t intr;	     /* interrupts seen when the call began */
-	uint32_t wait_gen;   /* grows when a call's wait is given up for it */
+	uint32_t wake_n;	/* entries of the wake list being built */
+	uint32_t log_n;		/* entries of the undo log being built */
+	uint32_t intr;		/* interrupts seen when the call began */
+	uint32_t wait_gen; /* grows when a call's wait is given up for it */
 	struct s5__spin spin, yield;
 	struct robust_list_head own_robust; /* where libc has none */
 };
@@ -44,7 +44,7 @@ struct s5__self {
 /* What this process knows of itself; set when it registers. */
 struct s5__process {
 	uint32_t pid;
-	uint32_t cpus;	 /* that the registering thread may run on */
+	bool other_cpus; /* the machine has more than one CPU */
 	uint64_t pid_ns; /* inode of its pid namespace, 0 if unknown */
 	uint64_t start;	 /* its start time in clock ticks, 0 if unknown */
 };

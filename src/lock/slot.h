@@ -17,7 +17,9 @@
 #define S5__WAKE_MAX 32u
 
 /* Bits of s5__slot.wait_word; the rest of it counts interruptions. */
-#define S5__WAIT_ASLEEP	 1u /* exact: the owner is in, or on its way to, futex */
+#define S5__WAIT_ASLEEP                                                        \
+	1u		    /* exact: the owner is in, or on its way to, futex \
+			     */
 #define S5__WAIT_DONE	 2u /* exact: `result` is there */
 #define S5__WAIT_BUMP	 16u
 #define S5__WAIT_TAKEN	 4u /* exact: the owner has accepted the result */
@@ -69,8 +71,8 @@ struct s5__log_entry {
 };
 
 struct s5__wake_entry {
-	uint32_t slot;	/* whom */
-	uint32_t seq;	/* its wait_seq */
+	uint32_t slot;	 /* whom */
+	uint32_t seq;	 /* its wait_seq */
 	uint32_t result; /* goes to its `result` */
 	uint32_t asleep; /* filled in when published: needs a system call */
 };
@@ -132,7 +134,7 @@ struct s5__slot {
 	uint32_t lane;	     /* receiver of one type: its lane */
 	uint32_t wait_flags; /* facility's own */
 	int64_t wait_type;
-	uint64_t wait_size; /* sender: bytes; receiver: most it takes */
+	uint64_t wait_size;  /* sender: bytes; receiver: most it takes */
 	uint64_t wait_order; /* arrival number within the object */
 
 	uint64_t wait_since;	   /* CLOCK_MONOTONIC ns; for display */
@@ -143,7 +145,8 @@ struct s5__slot {
 	struct s5__log_entry log[S5__LOG_MAX];
 	uint64_t unused4[32];
 };
-_Static_assert(sizeof(struct s5__slot) == 2048, "slot size is part of the format");
+_Static_assert(sizeof(struct s5__slot) == 2048,
+	       "slot size is part of the format");
 _Static_assert(offsetof(struct s5__slot, holding) == 64, "own line");
 _Static_assert(offsetof(struct s5__slot, hand) % 8 == 0, "logged as a pair");
 _Static_assert(offsetof(struct s5__slot, wait_word) == 128, "own line");

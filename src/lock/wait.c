@@ -29,8 +29,10 @@
  * docs/design/measurements.md has the figures.
  */
 #define SPIN_NS	      50000u
-#define SPIN_FIRST    4u
-#define SPIN_BACKOFF  64u
+#define SPIN_FIRST	 32u /* pauses until the first look at an object */
+#define SPIN_BACKOFF	 256u
+#define SPIN_FIRST_OWN	 4u /* at the own word: there is nothing to batch */
+#define SPIN_BACKOFF_OWN 64u
 #define SPIN_WORTH    8
 #define SPIN_PROBE    64u
 #define YIELDS	      3u
@@ -57,10 +59,11 @@ static bool settle_worth(struct s5__spin *spin, bool hit)
 	return hit;
 }
 
-static bool spin_pausing(const struct s5__a32 *word, uint32_t seen)
+static bool spin_pausing(const struct s5__a32 *word, uint32_t seen, bool own)
 {
 	uint64_t until = s5__now_ns() + SPIN_NS;
-	uint32_t step = SPIN_FIRST;
+	uint32_t step = own ? SPIN_FIRST_OWN : SPIN_FIRST;
+	uint32_t most = own ? SPIN_BACKOFF_OWN : SPIN_BACKOFF;
 
 	do {
 		for (uint32_t i = 0; i < step; i++)
@@ -69,7 +72,7 @@ static bool spin_pausing(const struct s5__a32 *word, uint32_t seen)
 			return true;
 		if (s5__defer_self.todo)
 			return false;
-		if (step < SPIN_BACKOFF)
+		if (step < most)
 			step *= 2;
 	} while (s5__now_ns() < until);
 	return false;
@@ -98,9 +101,12 @@ static bool spin_yielding(struct s5__spin *spin, const struct s5__a32 *word,
 bool s5__spin_while(struct s5__self *self, const struct s5__a32 *word,
 		    uint32_t seen, uint32_t event)
 {
-	if (s5__process.cpus > 1 && s5__event_elsewhere(event) &&
+	if (s5__process.other_cpus && s5__event_elsewhere(event) &&
 	    worth_it(&self->spin))
-		return settle_worth(&self->spin, spin_pausing(word, seen));
+		return settle_worth(
+			&self->spin,
+			spin_pausing(word, seen,
+				     word == &self->slot->wait_word));
 	if (worth_it(&self->yield))
 		return settle_worth(&self->yield,
 				    spin_yielding(&self->yield, word, seen));
@@ -124,8 +130,8 @@ bool s5__wait_revoke(struct s5__slot *s)
 static void sleep_once(struct s5__slot *s, uint32_t v, uint64_t until,
 		       bool cancel)
 {
-	struct timespec t = { (time_t)(until / 1000000000u),
-			      (long)(until % 1000000000u) };
+	struct timespec t = {(time_t)(until / 1000000000u),
+			     (long)(until % 1000000000u)};
 	int old = 0;
 
 	if (!(v & S5__WAIT_ASLEEP)) {

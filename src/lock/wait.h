@@ -61,9 +61,20 @@ bool s5__wait_revoke(struct s5__slot *s);
 #define S5__EVENT_SHIFT 10
 #define S5__EVENT_ONE	(1u << 20)
 
+/* Where glibc (2.35) has registered restartable sequences, the kernel keeps the
+ * CPU's number in a word of the thread. */
+extern const ptrdiff_t __rseq_offset __attribute__((weak));
+
 static inline uint32_t s5__cpu(void)
 {
-	return (uint32_t)sched_getcpu() & S5__EVENT_CPU;
+	int32_t cpu = -1;
+
+	if (S5_LIKELY(&__rseq_offset != NULL))
+		cpu = *(const volatile int32_t *)(const void *)((char *)
+			__builtin_thread_pointer() + __rseq_offset + 4);
+	if (S5_UNLIKELY(cpu < 0))
+		cpu = sched_getcpu();
+	return (uint32_t)cpu & S5__EVENT_CPU;
 }
 
 /* Counts an event; the object's lock is held. */

@@ -94,7 +94,8 @@ uint32_t s5__lane_add(struct s5__self *self, struct s5__msgq *q, int64_t type)
 
 		if (!l || l->type == type)
 			return 0;
-		bit = 63u - (uint32_t)__builtin_clzll((uint64_t)(l->type ^ type));
+		bit = 63u -
+		      (uint32_t)__builtin_clzll((uint64_t)(l->type ^ type));
 	}
 	while (is_inner(*link)) {
 		struct s5__lane *n = s5__lane_at(*link >> 1);

@@ -17,7 +17,8 @@
 /* The cell of the lane of `type`, or 0. */
 uint32_t s5__lane_find(const struct s5__msgq *q, int64_t type);
 
-/* The cell of the lane of the lowest type <= `most` that has a message, or 0. */
+/* The cell of the lane of the lowest type <= `most` that has a message, or 0.
+ */
 uint32_t s5__lane_lowest(const struct s5__msgq *q, int64_t most);
 
 /* Makes a lane for a type that has none, from a cell that the caller has

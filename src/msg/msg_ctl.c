@@ -66,7 +66,8 @@ static int stat_queue(struct s5__self *self, int id, int cmd,
 		uint32_t at;
 
 		q = s5__msgq_at((uint32_t)id % S5__IPC_MNI);
-		at = q ? s5__a32_load_acq(&q->id) : 0; /* PAIR queue-id: acquire */
+		at = q ? s5__a32_load_acq(&q->id)
+		       : 0; /* PAIR queue-id: acquire */
 		if (at == 0)
 			return -EINVAL;
 		id = (int)(at - 1);

@@ -65,10 +65,9 @@ static struct s5__ipc *ipc_at(uint32_t index)
 
 static int add_chunk(struct s5__self *self, uint32_t index)
 {
-	struct s5__a32 *chunks =
-		(struct s5__a32 *)(void *)&s5__header()
-			->names[S5__KIND_MSG]
-			.chunks;
+	struct s5__a32 *chunks = (struct s5__a32 *)(void *)&s5__header()
+					 ->names[S5__KIND_MSG]
+					 .chunks;
 
 	return s5__chunk_add(self, directory(),
 			     index / (uint32_t)S5__MSGQ_CHUNK, chunks);

@@ -25,15 +25,13 @@ struct s5__wait_list {
  *             The fifo_next of the tail, and the lane_next of a lane's tail,
  *             mean nothing.
  * Field            writer                   under   lock-free read
- * id               creator, remover         lock or yes, acquire [PAIR queue-id]
- *                                           reg_lock
- * arrivals,        senders, receivers       lock    yes; hints to spin on: a
- * departures                                        missed change costs a sleep
- * ipc              see region/layout.h
- * all else         senders, receivers,      lock    no
- *                  IPC_SET, settlers
- * Death       the undo log in the owner's slot; committed results are
- *             published by who takes the lock (lock/lock.c).
+ * id               creator, remover         lock or yes, acquire [PAIR
+ * queue-id] reg_lock arrivals,        senders, receivers       lock    yes;
+ * hints to spin on: a departures                                        missed
+ * change costs a sleep ipc              see region/layout.h all else senders,
+ * receivers,      lock    no IPC_SET, settlers Death       the undo log in the
+ * owner's slot; committed results are published by who takes the lock
+ * (lock/lock.c).
  */
 struct s5__msgq {
 	struct s5__a32 lock;
@@ -61,7 +59,8 @@ struct s5__msgq {
 	struct s5__ipc ipc;
 	uint64_t unused1[40];
 };
-static_assert(sizeof(struct s5__msgq) == 512, "queue size is part of the format");
+static_assert(sizeof(struct s5__msgq) == 512,
+	      "queue size is part of the format");
 static_assert(offsetof(struct s5__msgq, any) == 64, "one line each");
 static_assert(offsetof(struct s5__msgq, ipc) == 128, "one line each");
 

@@ -3,8 +3,8 @@
  * msg_op.c - msgsnd and msgrcv
  *
  * The life of a message: built in the sender's hand without a lock, moved under
- * the queue's lock to the queue or straight to a waiting receiver's hand, copied
- * out of there without a lock. It is in one place at every instant.
+ * the queue's lock to the queue or straight to a waiting receiver's hand,
+ * copied out of there without a lock. It is in one place at every instant.
  */
 #include "../base/probe.h"
 #include "msgq.h"
@@ -35,8 +35,8 @@ static int let_signals_in(struct s5__self *self)
 	s5__defer_leave();
 	s5__defer_enter();
 	self->intr = intr;
-	return s5__defer_intr() != intr || self->wait_gen != gen ? -EINTR :
-								   AGAIN;
+	return s5__defer_intr() != intr || self->wait_gen != gen ? -EINTR
+								 : AGAIN;
 }
 
 /*
@@ -236,7 +236,7 @@ static int send(struct s5__self *self, int id, const void *user, size_t size,
 		int flags)
 {
 	const struct s5__header *h = s5__header();
-	struct call c = { .id = id, .flags = flags, .gen = self->wait_gen };
+	struct call c = {.id = id, .flags = flags, .gen = self->wait_gen};
 	int64_t type;
 	int err;
 
@@ -294,8 +294,8 @@ static void parse(struct s5__want *want, size_t size, long type, int flags)
 	else if (type < 0)
 		want->select = S5__SELECT_UPTO;
 	else
-		want->select = flags & MSG_EXCEPT ? S5__SELECT_EXCEPT :
-						    S5__SELECT_TYPE;
+		want->select = flags & MSG_EXCEPT ? S5__SELECT_EXCEPT
+						  : S5__SELECT_TYPE;
 }
 
 /* Copies the message in hand out and frees it: the length, or -errno. */
@@ -412,9 +412,8 @@ static int receive_once(struct s5__self *self, struct call *c,
 		return receive_now(self, c->q, c->id, want, cell);
 	} else if (c->flags & IPC_NOWAIT) {
 		s5__unlock(self, &c->q->lock);
-		return c->q->handed_to && s5__msgq_recall(self, c->q) ?
-			       AGAIN :
-			       -ENOMSG;
+		return c->q->handed_to && s5__msgq_recall(self, c->q) ? AGAIN
+								      : -ENOMSG;
 	} else if (!c->spun && !c->registered &&
 		   want->select != S5__SELECT_TYPE) {
 		return spin_first(self, c, &c->q->arrivals);
@@ -479,7 +478,7 @@ static long receive_copy(struct s5__self *self, struct call *c, void *user,
 			 size_t size, long position)
 {
 	uint64_t most = s5__a64_load_rlx(&s5__header()->msgmax);
-	struct s5__want want = { .size = size < most ? size : most };
+	struct s5__want want = {.size = size < most ? size : most};
 	uint64_t need = 0;
 	int err = AGAIN;
 
@@ -510,7 +509,7 @@ static long receive_copy(struct s5__self *self, struct call *c, void *user,
 static long receive(struct s5__self *self, int id, void *user, size_t size,
 		    long type, int flags)
 {
-	struct call c = { .id = id, .flags = flags, .gen = self->wait_gen };
+	struct call c = {.id = id, .flags = flags, .gen = self->wait_gen};
 	struct s5__want want;
 	int err = AGAIN;
 

@@ -183,9 +183,10 @@ static bool dismantle_lane(struct s5__self *self, struct s5__msgq *q)
 
 void s5__msgq_dismantle(struct s5__self *self, uint32_t index)
 {
-	static bool (*const step[])(struct s5__self *, struct s5__msgq *) = {
-		dismantle_waiters, dismantle_message, dismantle_lane
-	};
+	static bool (*const step[])(struct s5__self *,
+				    struct s5__msgq *) = {dismantle_waiters,
+							  dismantle_message,
+							  dismantle_lane};
 	struct s5__msgq *q = s5__msgq_at(index);
 	uint32_t dying = q ? q->ipc.dying : 0;
 	int at = 0;
@@ -200,7 +201,8 @@ void s5__msgq_dismantle(struct s5__self *self, uint32_t index)
 			more = step[at](self, q);
 		s5__unlock(self, &q->lock);
 		s5__wake_flush(self);
-		if (!due) /* what a dead remover of the name left says so, too */
+		if (!due) /* what a dead remover of the name left says so, too
+			   */
 			break;
 		if (self->slot->hand)
 			s5__body_free(self);
@@ -209,8 +211,8 @@ void s5__msgq_dismantle(struct s5__self *self, uint32_t index)
 			at++;
 		S5_CRASH_POINT("dismantle-step");
 	}
-	while (q && s5__names_remove(self, &s5__msg_kind, index, dying) ==
-			    -EAGAIN)
+	while (q &&
+	       s5__names_remove(self, &s5__msg_kind, index, dying) == -EAGAIN)
 		(void)s5__lock_wait(self);
 }
 

@@ -9,8 +9,8 @@
 #include "../region/names.h"
 #include "lanes.h"
 
-#define S5__MSGQ_CHUNK	(S5__CHUNK_PAGES * S5__PAGE / sizeof(struct s5__msgq))
-#define S5__LANES_KEPT	32u /* lanes that may stay without a message */
+#define S5__MSGQ_CHUNK (S5__CHUNK_PAGES * S5__PAGE / sizeof(struct s5__msgq))
+#define S5__LANES_KEPT 32u /* lanes that may stay without a message */
 
 /* Results given to waiters; else an errno. */
 #define S5__GOT_MESSAGE 0u /* it is in the waiter's hand */
@@ -18,7 +18,7 @@
 
 /* What a receiver wants. */
 struct s5__want {
-	int64_t type; /* as given; LONG_MIN is -LONG_MAX */
+	int64_t type;  /* as given; LONG_MIN is -LONG_MAX */
 	uint64_t size; /* most bytes it takes */
 	enum {
 		S5__SELECT_ANY,
@@ -104,7 +104,8 @@ bool s5__waiter_is_stopped(const struct s5__slot *w);
 int s5__deliver(struct s5__self *self, struct s5__msgq *q,
 		struct s5__slot *from, bool in_front);
 
-/* --- msg_repair.c ---------------------------------------------------------- */
+/* --- msg_repair.c ----------------------------------------------------------
+ */
 extern const struct s5__facility s5__msg_facility;
 /* Takes the last hand-over back if its receiver is stopped or dead. True if the
  * queue should be searched again. No lock held. */

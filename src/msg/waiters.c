@@ -199,15 +199,14 @@ static uint32_t first_in(struct s5__self *self, struct s5__msgq *q,
 	return 0;
 }
 
-uint32_t s5__waiter_for(struct s5__self *self, struct s5__msgq *q,
-			int64_t type)
+uint32_t s5__waiter_for(struct s5__self *self, struct s5__msgq *q, int64_t type)
 {
 	uint32_t any = q->any.head ? first_in(self, q, &q->any, type) : 0;
 	uint32_t lane = s5__lane_find(q, type);
 	struct s5__lane *l = lane ? s5__lane_at(lane) : NULL;
-	uint32_t one = l && l->receivers.head ?
-			       first_in(self, q, &l->receivers, type) :
-			       0;
+	uint32_t one = l && l->receivers.head
+			       ? first_in(self, q, &l->receivers, type)
+			       : 0;
 	struct s5__slot *a, *b;
 
 	if (!any || !one)

@@ -12,14 +12,13 @@
 #include "../base/cred.h"
 #include "ns.h"
 
+#include <fcntl.h>
+#include <linux/membarrier.h>
 #include <pthread.h>
-#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <linux/membarrier.h>
-#include <fcntl.h>
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
@@ -28,7 +27,7 @@
 static const volatile uint32_t no_epoch = 0;
 const volatile uint32_t *s5__epoch = &no_epoch;
 struct s5__process s5__process;
-_Thread_local struct s5__self s5__self = { .epoch = S5__NO_EPOCH };
+_Thread_local struct s5__self s5__self = {.epoch = S5__NO_EPOCH};
 const struct s5__facility *s5__facility_msg;
 
 static volatile uint32_t *epoch_page; /* private; zero in a forked child */
@@ -36,7 +35,8 @@ static struct s5__a32 epochs;	      /* epochs given out; never in a page */
 static pthread_key_t exit_key;
 static struct s5__a32 exit_key_made;
 
-/* A signal frame is larger than that; frames of our entry points differ less. */
+/* A signal frame is larger than that; frames of our entry points differ less.
+ */
 #define SIGNAL_FRAME 512u
 
 /* --- the process -------------------------------------------------------- */
@@ -80,16 +80,20 @@ static uint64_t read_start_time(void)
 	return v;
 }
 
-static uint32_t count_cpus(void)
+/* Does the machine have more than one CPU? Not: may this thread use more, as
+ * the partner may well run where we may not. */
+static bool has_other_cpus(void)
 {
-	unsigned long mask[128] = { 0 };
-	long n = s5__sys(SYS_sched_getaffinity, 0, sizeof(mask), (long)mask, 0,
-			 0, 0);
-	uint32_t cpus = 0;
+	char buf[16] = "";
+	long fd = s5__sys(SYS_openat, AT_FDCWD,
+			  (long)"/sys/devices/system/cpu/online",
+			  O_RDONLY | O_CLOEXEC, 0, 0, 0);
 
-	for (long i = 0; i < n / (long)sizeof(long); i++)
-		cpus += (uint32_t)__builtin_popcountl(mask[i]);
-	return cpus ? cpus : 1;
+	if (fd < 0)
+		return true;
+	(void)s5__sys(SYS_read, fd, (long)buf, sizeof(buf) - 1, 0, 0, 0);
+	(void)s5__sys(SYS_close, fd, 0, 0, 0, 0, 0);
+	return strpbrk(buf, "-,") != NULL;
 }
 
 /* Once per process, also after a fork. Racing threads do the same twice. */
@@ -119,7 +123,7 @@ static int register_process(void)
 			(uint32_t)s5__sys(SYS_getpid, 0, 0, 0, 0, 0, 0);
 		s5__process.pid_ns = read_pid_ns();
 		s5__process.start = read_start_time();
-		s5__process.cpus = count_cpus();
+		s5__process.other_cpus = has_other_cpus();
 		s5__arena.plain_release =
 			s5__sys(SYS_membarrier,
 				MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0,

@@ -18,9 +18,9 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-#define GROW_MIN   16u	/* pages reserved at a time: 64 KiB ... */
-#define GROW_MAX   256u /* ... up to 1 MiB in a large arena */
-#define KEEP_FREE  256u /* free pages that keep their memory */
+#define GROW_MIN     16u  /* pages reserved at a time: 64 KiB ... */
+#define GROW_MAX     256u /* ... up to 1 MiB in a large arena */
+#define KEEP_FREE    256u /* free pages that keep their memory */
 #define TAKE_AT_MOST 512u /* pages taken under one hold of the lock */
 
 uint32_t *s5__page_link(uint32_t page)
@@ -90,7 +90,8 @@ static int grow(struct s5__self *self, uint32_t need)
 	if (err)
 		return err;
 	if (s5__a32_load_rlx(&h->top) < to)
-		s5__a32_store_rel(&h->top, (uint32_t)to); /* PAIR top: release */
+		s5__a32_store_rel(&h->top,
+				  (uint32_t)to); /* PAIR top: release */
 	s5__unlock(self, &h->heap_lock);
 	return 0;
 }
@@ -484,15 +485,18 @@ int s5__chunk_add(struct s5__self *self, struct s5__a32 *dir, uint32_t at,
 		    first % S5__EXTENT_PAGES + S5__CHUNK_PAGES >
 			    S5__EXTENT_PAGES)
 			first = (first + S5__EXTENT_PAGES - 1) /
-					S5__EXTENT_PAGES * S5__EXTENT_PAGES + 1;
+					S5__EXTENT_PAGES * S5__EXTENT_PAGES +
+				1;
 		if (first + S5__CHUNK_PAGES <= s5__a32_load_rlx(&h->top)) {
 			s5__tx_log32(self, &h->bump);
 			s5__tx_log32(self, s5__a32_raw(&dir[at]));
 			s5__tx_log32(self, s5__a32_raw(count));
 			s5__tx_arm(self);
 			h->bump = first + S5__CHUNK_PAGES;
-			s5__a32_store_rel(&dir[at], first); /* PAIR dir: release */
-			s5__a32_store_rel(count, at + 1); /* PAIR dir: release */
+			s5__a32_store_rel(&dir[at],
+					  first); /* PAIR dir: release */
+			s5__a32_store_rel(count,
+					  at + 1); /* PAIR dir: release */
 			s5__tx_commit(self);
 			s5__unlock(self, &h->heap_lock);
 			return 0;

@@ -119,7 +119,8 @@ static int use(const struct s5__kind_ops *ops, uint32_t index, int flags,
 {
 	struct s5__ipc *ipc = ops->at(index);
 	uint32_t want = ((uint32_t)flags >> 6 | (uint32_t)flags >> 3 |
-			 (uint32_t)flags) & 7u;
+			 (uint32_t)flags) &
+			7u;
 	int err;
 
 	if ((flags & IPC_CREAT) && (flags & IPC_EXCL))
@@ -145,10 +146,9 @@ static int get_once(struct s5__self *self, const struct s5__kind_ops *ops,
 
 		if (at) {
 			*ret_index = at - 1;
-			*ret_dying = ops->at(at - 1)->phase !=
-				     S5__PHASE_LIVE;
-			return *ret_dying ? -EAGAIN :
-					    use(ops, at - 1, flags, arg);
+			*ret_dying = ops->at(at - 1)->phase != S5__PHASE_LIVE;
+			return *ret_dying ? -EAGAIN
+					  : use(ops, at - 1, flags, arg);
 		}
 		if (!(flags & IPC_CREAT))
 			return -ENOENT;

@@ -178,7 +178,7 @@ static long open_dir(const char *path, bool is_default, bool create,
 
 static void read_boot_id(uint8_t id[16])
 {
-	char text[40] = { 0 };
+	char text[40] = {0};
 	long fd = sys_openat(AT_FDCWD, BOOT_ID, O_RDONLY, 0);
 	size_t n = 0;
 
@@ -227,7 +227,7 @@ static uint64_t allowed_pages(void)
 {
 	struct {
 		uint64_t cur, max;
-	} lim = { RLIM_INFINITY, RLIM_INFINITY };
+	} lim = {RLIM_INFINITY, RLIM_INFINITY};
 	uint64_t pages = ARENA_PAGES;
 
 	(void)s5__sys(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&lim, 0, 0);
@@ -295,8 +295,8 @@ static int make_arena(long dir, uint32_t mode, struct s5_ns_status *st)
 	}
 	err = write_arena(fd, mode, st);
 	if (err == 0) {
-		linked = s5__sys(SYS_linkat, named ? dir : AT_FDCWD,
-				 (long)name, dir, (long)ARENA_NAME,
+		linked = s5__sys(SYS_linkat, named ? dir : AT_FDCWD, (long)name,
+				 dir, (long)ARENA_NAME,
 				 named ? 0 : AT_SYMLINK_FOLLOW, 0);
 		if (linked == 0)
 			st->created = 1;
@@ -367,7 +367,8 @@ static int map_arena(long fd, const struct s5__header *h,
 	if (!s5__a64_cas_full(&base, 0, (uint64_t)p)) {
 		(void)s5__sys(SYS_munmap, p, (long)len, 0, 0, 0, 0);
 		while (!__atomic_load_n(&s5__arena.base, __ATOMIC_ACQUIRE))
-			s5__pause(); /* PAIR base: acquire; about to be stored */
+			s5__pause(); /* PAIR base: acquire; about to be stored
+				      */
 		return 0;
 	}
 	s5__arena.reserved = len;
@@ -401,8 +402,8 @@ static int attach_in(long dir, uint32_t mode, bool create,
 			/* of an earlier boot: nobody can be using it */
 			err = create ? (int)s5__sys(SYS_unlinkat, dir,
 						    (long)ARENA_NAME, 0, 0, 0,
-						    0) :
-				       -ENOENT;
+						    0)
+				     : -ENOENT;
 			sys_close(fd);
 			if (err)
 				return fail_errno(st, "unlink", err);
@@ -416,8 +417,7 @@ static int attach_in(long dir, uint32_t mode, bool create,
 	return fail_errno(st, "link", -EAGAIN);
 }
 
-int s5__ns_attach(const char *dir, bool create,
-		  struct s5_ns_status *ret_status)
+int s5__ns_attach(const char *dir, bool create, struct s5_ns_status *ret_status)
 {
 	struct s5_ns_status *st = ret_status;
 	bool is_default;
@@ -431,9 +431,9 @@ int s5__ns_attach(const char *dir, bool create,
 	if (err)
 		return fail(st, S5_NS_NO_PLACE, "", err);
 	if (s5__arena.base)
-		return strcmp(ns_dir, st->dir) == 0 || !dir ?
-			       0 :
-			       fail(st, S5_NS_SYSTEM, "", -EBUSY);
+		return strcmp(ns_dir, st->dir) == 0 || !dir
+			       ? 0
+			       : fail(st, S5_NS_SYSTEM, "", -EBUSY);
 	fd = open_dir(st->dir, is_default, create, st, &mode);
 	if (fd < 0)
 		return (int)fd;
@@ -472,7 +472,7 @@ int s5__ns_fallocate(uint64_t off, uint64_t len)
 {
 	struct {
 		uint64_t cur, max;
-	} lim = { RLIM_INFINITY, RLIM_INFINITY };
+	} lim = {RLIM_INFINITY, RLIM_INFINITY};
 	long dir, fd, err;
 
 	(void)s5__sys(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&lim, 0, 0);
@@ -498,9 +498,9 @@ static const struct {
 	size_t at;
 	uint64_t most;
 } limits[] = {
-	{ "msgmax", offsetof(struct s5__header, msgmax), INT32_MAX },
-	{ "msgmnb", offsetof(struct s5__header, msgmnb), INT32_MAX },
-	{ "msgmni", offsetof(struct s5__header, msgmni), S5__IPC_MNI },
+	{"msgmax", offsetof(struct s5__header, msgmax), INT32_MAX},
+	{"msgmnb", offsetof(struct s5__header, msgmnb), INT32_MAX},
+	{"msgmni", offsetof(struct s5__header, msgmni), S5__IPC_MNI},
 };
 
 const char *s5__ns_limit_name(unsigned i)

@@ -9,32 +9,24 @@
  */
 #include "perm.h"
 
-#include "../base/cred.h"
-
 #include <errno.h>
 #include <linux/capability.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-struct cred {
-	uint32_t gen; /* s5__cred_now() + 1 when it was read; 0: never */
-	uint32_t euid, egid;
-	bool has_caps;
-	uint64_t caps;
-};
-static _Thread_local struct cred cred;
+_Thread_local struct s5__cred s5__cred;
 
-static const struct cred *current_cred(void)
+static const struct s5__cred *current_cred(void)
 {
 	uint32_t gen = s5__cred_now() + 1;
 
-	if (S5_UNLIKELY(cred.gen != gen)) {
-		cred.euid = (uint32_t)s5__sys(SYS_geteuid, 0, 0, 0, 0, 0, 0);
-		cred.egid = (uint32_t)s5__sys(SYS_getegid, 0, 0, 0, 0, 0, 0);
-		cred.has_caps = false;
-		cred.gen = gen;
+	if (S5_UNLIKELY(s5__cred.gen != gen)) {
+		s5__cred.euid = (uint32_t)s5__sys(SYS_geteuid, 0, 0, 0, 0, 0, 0);
+		s5__cred.egid = (uint32_t)s5__sys(SYS_getegid, 0, 0, 0, 0, 0, 0);
+		s5__cred.has_caps = false;
+		s5__cred.gen = gen;
 	}
-	return &cred;
+	return &s5__cred;
 }
 
 uint32_t s5__perm_euid(void)
@@ -50,19 +42,17 @@ uint32_t s5__perm_egid(void)
 bool s5__perm_capable(int cap)
 {
 	(void)current_cred();
-	if (!cred.has_caps) {
+	if (!s5__cred.has_caps) {
 		struct __user_cap_header_struct h = {
-			_LINUX_CAPABILITY_VERSION_3, 0
-		};
-		struct __user_cap_data_struct d[2] = { { 0, 0, 0 },
-						       { 0, 0, 0 } };
+			_LINUX_CAPABILITY_VERSION_3, 0};
+		struct __user_cap_data_struct d[2] = {{0, 0, 0}, {0, 0, 0}};
 
 		if (s5__sys(SYS_capget, (long)&h, (long)d, 0, 0, 0, 0) != 0)
 			return false;
-		cred.caps = d[0].effective | (uint64_t)d[1].effective << 32;
-		cred.has_caps = true;
+		s5__cred.caps = d[0].effective | (uint64_t)d[1].effective << 32;
+		s5__cred.has_caps = true;
 	}
-	return cred.caps >> cap & 1;
+	return s5__cred.caps >> cap & 1;
 }
 
 /* Is `gid` the effective or a supplementary group? Only asked for objects of
@@ -102,7 +92,7 @@ static bool is_owner(const struct s5__ipc *ipc)
 	       euid == s5__a32_load_rlx(&ipc->uid);
 }
 
-int s5__perm_check(const struct s5__ipc *ipc, uint32_t want)
+int s5__perm_check_slow(const struct s5__ipc *ipc, uint32_t want)
 {
 	uint32_t granted = s5__a32_load_rlx(&ipc->mode);
 
