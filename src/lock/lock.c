@@ -149,7 +149,7 @@ static void recover(struct s5__self *self, uint64_t lock_off, uint32_t idx)
 		struct s5__slot *dead = s5__slot_at(idx);
 		uint32_t next;
 
-		if (!dead || s5__a64_load_rlx(&dead->holding) != lock_off)
+		if (!dead || s5__slot_holding(dead) != lock_off)
 			break;
 		next = dead->recovering;
 		roll_back(dead);
@@ -173,14 +173,13 @@ bool s5__lock_take_over(struct s5__self *self, struct s5__a32 *lock,
 {
 	struct s5__slot *dead = s5__slot_at(idx);
 
-	s5__a64_store_rlx(&self->slot->holding, s5__off(lock));
 	self->slot->recovering = idx;
-	s5__order();
+	s5__announce(self, lock);
 	S5_CRASH_POINT("takeover-before");
 	/* PAIR lock: acquire; the kernel's mark ordered the dead's stores. */
 	if (!s5__a32_cas_acq(lock, idx, self->idx)) {
 		self->slot->recovering = 0;
-		s5__a64_store_rlx(&self->slot->holding, 0);
+		s5__a64_store_rlx(&self->slot->holding, self->sections);
 		return false;
 	}
 	S5_CRASH_POINT("takeover-after");
@@ -236,7 +235,7 @@ static enum look look_at(struct s5__self *self, struct s5__a32 *lock, bool take,
 	}
 	*ret_owner = owner;
 	*ret_word = v;
-	if (s5__a64_load_rlx(&owner->holding) != s5__off(lock))
+	if (s5__slot_holding(owner) != s5__off(lock))
 		return s5__a32_load_acq(lock) == o ? LOOK_SUSPECT : LOOK_FREE;
 	return LOOK_HELD;
 }
@@ -264,24 +263,44 @@ static void sleep_on_owner(struct s5__a32 *lock, struct s5__slot *owner,
 	(void)s5__futex_wait(s5__a32_raw(&owner->word), v, &t);
 }
 
-/* A lock that its alleged owner does not hold: take it as it is. */
-static int seize(struct s5__self *self, struct s5__a32 *lock)
-{
-	uint32_t o = s5__a32_load_rlx(lock);
+/*
+ * A lock word that names a slot whose owner does not say that it holds it. For
+ * an instant that is normal, as lock and `holding` are read one after the
+ * other; but if the owner's count of sections has not moved either, through
+ * several sleeps, then nobody holds it: it is damage, and is taken as it is.
+ */
+struct suspicion {
+	uint32_t owner;
+	uint32_t looks;
+	uint64_t holding;
+};
 
+static bool is_damage(struct suspicion *sus, uint32_t owner)
+{
+	const struct s5__slot *s = s5__slot_at(owner);
+	uint64_t holding = s ? s5__a64_load_rlx(&s->holding) : 0;
+
+	if (sus->looks == 0 || sus->owner != owner || sus->holding != holding)
+		sus->looks = 0;
+	sus->owner = owner;
+	sus->holding = holding;
+	return ++sus->looks > SUSPECT_LOOKS;
+}
+
+static int seize(struct s5__self *self, struct s5__a32 *lock, uint32_t owner)
+{
 	s5__debug("damage", "a lock that nobody holds was seized");
-	s5__a64_store_rlx(&self->slot->holding, s5__off(lock));
-	s5__order();
-	if (o == self->idx || s5__a32_cas_acq(lock, o, self->idx))
-		return 0; /* PAIR lock: acquire */
+	s5__announce(self, lock);
+	/* PAIR lock: acquire */
+	if (owner == self->idx || s5__a32_cas_acq(lock, owner, self->idx))
+		return 0;
 	self->wanted = lock;
 	return -EAGAIN;
 }
 
 static bool try_take(struct s5__self *self, struct s5__a32 *lock)
 {
-	s5__a64_store_rlx(&self->slot->holding, s5__off(lock));
-	s5__order();
+	s5__announce(self, lock);
 	return s5__a32_cas_acq(lock, 0, self->idx); /* PAIR lock: acquire */
 }
 
@@ -318,46 +337,37 @@ static bool yield_for(struct s5__self *self, struct s5__a32 *lock)
 
 int s5__lock_slow(struct s5__self *self, struct s5__a32 *lock)
 {
-	uint64_t until = 0;
-	uint32_t suspect = 0;
+	struct suspicion sus = {0, 0, 0};
+	uint64_t until;
 
 	if ((s5__process.other_cpus && spin_for(self, lock)) ||
 	    yield_for(self, lock))
 		return 0;
+	until = s5__now_ns() + BRIEF_NS;
 	for (;;) {
 		struct s5__slot *owner = NULL;
+		uint32_t o = s5__a32_load_rlx(lock); /* only compared */
 		uint32_t v = 0;
-		uint64_t now = s5__now_ns();
+		enum look look = look_at(self, lock, true, &owner, &v);
 
-		switch (look_at(self, lock, true, &owner, &v)) {
-		case LOOK_TAKEN:
+		if (look == LOOK_TAKEN ||
+		    (look == LOOK_FREE && try_take(self, lock)))
 			return 0;
-		case LOOK_FREE:
-			suspect = 0;
-			if (try_take(self, lock))
-				return 0;
-			continue;
-		case LOOK_HELD:
-			suspect = 0;
-			sleep_on_owner(lock, owner, v, SLEEP_NS);
-			break;
-		case LOOK_SUSPECT:
-			if (++suspect > SUSPECT_LOOKS)
-				return seize(self, lock);
-			(void)s5__sys(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+		if (look == LOOK_SUSPECT && is_damage(&sus, o))
+			return seize(self, lock, o);
+		if (look == LOOK_HELD || look == LOOK_SUSPECT) {
 			if (owner)
 				sleep_on_owner(lock, owner, v, SLEEP_NS);
-			break;
+			else
+				(void)s5__sys(SYS_sched_yield, 0, 0, 0, 0, 0,
+					      0);
 		}
-		if (until == 0)
-			until = now + BRIEF_NS;
-		if (now > until) {
-			if (owner && s5__slot_check_gone(owner))
-				continue;
-			s5__a64_store_rlx(&self->slot->holding, 0);
-			self->wanted = lock;
-			return -EAGAIN;
-		}
+		if (s5__now_ns() < until ||
+		    (owner && s5__slot_check_gone(owner)))
+			continue;
+		s5__a64_store_rlx(&self->slot->holding, self->sections);
+		self->wanted = lock;
+		return -EAGAIN;
 	}
 }
 

@@ -49,11 +49,19 @@ bool s5__lock_take_over(struct s5__self *self, struct s5__a32 *lock,
  * though the kernel did not mark it. Returns whether it is marked. */
 bool s5__slot_check_gone(struct s5__slot *s);
 
+/* L1: announced before it can be ours. */
+static inline void s5__announce(struct s5__self *self,
+				const struct s5__a32 *lock)
+{
+	self->sections += S5__SECTION_ONE;
+	s5__a64_store_rlx(&self->slot->holding, s5__off(lock) | self->sections);
+	s5__order();
+}
+
 /* Takes `lock` (no lock held). Returns as s5__lock_slow(). */
 static inline int s5__lock(struct s5__self *self, struct s5__a32 *lock)
 {
-	s5__a64_store_rlx(&self->slot->holding, s5__off(lock));
-	s5__order(); /* L1: announced before it can be ours */
+	s5__announce(self, lock);
 	/* PAIR lock: acquire, sees all that the last owner wrote. */
 	if (S5_LIKELY(s5__a32_cas_acq(lock, 0, self->idx))) {
 		S5_CRASH_POINT("lock-taken");
@@ -81,7 +89,7 @@ static inline void s5__unlock(struct s5__self *self, struct s5__a32 *lock)
 	S5_CRASH_POINT("unlock-after");
 	if (S5_UNLIKELY(s5__a32_load_rlx(&s->word) & FUTEX_WAITERS))
 		s5__unlock_wake(self);
-	s5__a64_store_rlx(&s->holding, 0);
+	s5__a64_store_rlx(&s->holding, self->sections);
 }
 
 /* Logs a word that is about to change. */

@@ -32,6 +32,7 @@ struct s5__self {
 	struct robust_list_head *robust;
 	void *pending_saved; /* list_op_pending of an interrupted libc call */
 	const void *frame;   /* of the call under way, or the last one */
+	uint64_t sections;   /* count in the upper bits, as in slot->holding */
 	struct s5__a32 *wanted; /* the lock that could not be had */
 	uint32_t wake_n;	/* entries of the wake list being built */
 	uint32_t log_n;		/* entries of the undo log being built */

@@ -65,6 +65,14 @@ static inline uint64_t s5__slot_state(uint32_t phase, uint64_t gen, uint64_t ns,
 #define S5__SLOT_NS(state)  ((uint32_t)((state) >> 22) & 0xffffu)
 #define S5__SLOT_TID(state) ((uint32_t)((state) >> 38))
 
+/*
+ * s5__slot.holding: bits 0-39 the offset of the lock that the owner takes or
+ * holds, 0 if none, exact; bits 40-63 count its sections. Two looks that find
+ * the same value have seen no section begin or end in between.
+ */
+#define S5__HOLDING	((UINT64_C(1) << 40) - 1)
+#define S5__SECTION_ONE (UINT64_C(1) << 40)
+
 struct s5__log_entry {
 	uint64_t where; /* offset << 1 | 1 if 8 bytes wide, else 4 bytes */
 	uint64_t old;
@@ -79,7 +87,7 @@ struct s5__wake_entry {
 
 /*
  * struct s5__slot - one thread
- * Invariants  L1 If a lock word holds this slot's index, `holding` is its
+ * Invariants  L1 If a lock word holds this slot's index, `holding` has its
  *             offset.  L2 `commit` is 0 outside of critical sections, but for
  *             a wake list that is being worked off.
  * Field         writer                  under        lock-free read
@@ -110,7 +118,7 @@ struct s5__slot {
 	uint64_t unused0[3];
 
 	/* The owner's own, written in every call. */
-	struct s5__a64 holding; /* offset of the lock it takes or holds */
+	struct s5__a64 holding; /* see S5__HOLDING */
 	struct s5__a64 commit;	/* log entries | wake entries << 32 */
 	uint32_t hand;		/* first cell of a message in transit */
 	uint32_t hand_kind;	/* enum s5__hand */
@@ -150,6 +158,12 @@ _Static_assert(sizeof(struct s5__slot) == 2048,
 _Static_assert(offsetof(struct s5__slot, holding) == 64, "own line");
 _Static_assert(offsetof(struct s5__slot, hand) % 8 == 0, "logged as a pair");
 _Static_assert(offsetof(struct s5__slot, wait_word) == 128, "own line");
+
+/* The offset of the lock that the slot's owner takes or holds, or 0. */
+static inline uint64_t s5__slot_holding(const struct s5__slot *s)
+{
+	return s5__a64_load_rlx(&s->holding) & S5__HOLDING;
+}
 
 /* The slot of that index, or NULL if there is none. 0 is never a slot. */
 static inline struct s5__slot *s5__slot_at(uint32_t idx)

@@ -28,16 +28,16 @@
  * that takes long gave the CPU to a third party, and is not tried again soon.
  * docs/design/measurements.md has the figures.
  */
-#define SPIN_NS	      50000u
+#define SPIN_NS		 50000u
 #define SPIN_FIRST	 32u /* pauses until the first look at an object */
 #define SPIN_BACKOFF	 256u
 #define SPIN_FIRST_OWN	 4u /* at the own word: there is nothing to batch */
 #define SPIN_BACKOFF_OWN 64u
-#define SPIN_WORTH    8
-#define SPIN_PROBE    64u
-#define YIELDS	      3u
-#define YIELD_LONG_NS 300000u
-#define YIELD_REST    256
+#define SPIN_WORTH	 8
+#define SPIN_PROBE	 64u
+#define YIELDS		 3u
+#define YIELD_LONG_NS	 300000u
+#define YIELD_REST	 256
 
 static bool worth_it(struct s5__spin *spin)
 {

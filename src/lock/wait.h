@@ -69,9 +69,12 @@ static inline uint32_t s5__cpu(void)
 {
 	int32_t cpu = -1;
 
+	const char *thread = __builtin_thread_pointer();
+
 	if (S5_LIKELY(&__rseq_offset != NULL))
-		cpu = *(const volatile int32_t *)(const void *)((char *)
-			__builtin_thread_pointer() + __rseq_offset + 4);
+		cpu = *(const volatile int32_t *)(const void *)(thread +
+								__rseq_offset +
+								4);
 	if (S5_UNLIKELY(cpu < 0))
 		cpu = sched_getcpu();
 	return (uint32_t)cpu & S5__EVENT_CPU;

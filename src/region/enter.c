@@ -260,6 +260,7 @@ static int register_thread(struct s5__self *self)
 	self->pending_saved = NULL;
 	self->wake_n = 0;
 	self->log_n = 0;
+	self->sections = 0;
 	self->spin.worth = 2;
 	self->yield.worth = 2;
 	find_robust_list(self);
@@ -357,8 +358,7 @@ int s5__enter_slow(struct s5__self *self, bool create)
  */
 bool s5__enter_is_nested(const struct s5__self *self, const void *frame)
 {
-	return s5__defer_is_inside() ||
-	       s5__a64_load_rlx(&self->slot->holding) != 0 ||
+	return s5__defer_is_inside() || s5__slot_holding(self->slot) != 0 ||
 	       (uintptr_t)frame + SIGNAL_FRAME < (uintptr_t)self->frame;
 }
 
@@ -387,8 +387,8 @@ void s5__thread_exit(void *arg)
 	if (!s || self->epoch != *s5__epoch)
 		return;
 	s5__defer_enter();
-	if (s5__a64_load_rlx(&s->holding) == 0 &&
-	    s5__a64_load_rlx(&s->commit) == 0 && s->dismantle == 0 &&
+	if (s5__slot_holding(s) == 0 && s5__a64_load_rlx(&s->commit) == 0 &&
+	    s->dismantle == 0 &&
 	    (!(s->hand | s->wait_kind) ||
 	     s5__facility_msg->drop(self, s) == 0) &&
 	    s5__heap_settle(self, s) == 0 &&

@@ -21,8 +21,10 @@ static const struct s5__cred *current_cred(void)
 	uint32_t gen = s5__cred_now() + 1;
 
 	if (S5_UNLIKELY(s5__cred.gen != gen)) {
-		s5__cred.euid = (uint32_t)s5__sys(SYS_geteuid, 0, 0, 0, 0, 0, 0);
-		s5__cred.egid = (uint32_t)s5__sys(SYS_getegid, 0, 0, 0, 0, 0, 0);
+		s5__cred.euid =
+			(uint32_t)s5__sys(SYS_geteuid, 0, 0, 0, 0, 0, 0);
+		s5__cred.egid =
+			(uint32_t)s5__sys(SYS_getegid, 0, 0, 0, 0, 0, 0);
 		s5__cred.has_caps = false;
 		s5__cred.gen = gen;
 	}

@@ -14,7 +14,7 @@
 /* The lock that it died with: taking it once is what repairs the object. */
 static int settle_lock(struct s5__self *self, struct s5__slot *dead)
 {
-	uint64_t off = s5__a64_load_rlx(&dead->holding);
+	uint64_t off = s5__slot_holding(dead);
 	struct s5__a32 *lock;
 	int err;
 
