@@ -256,7 +256,7 @@ int cli_limits(int argc, char **argv)
 	if (err < 0)
 		return print_help();
 	if (!err)
-		err = cli_ns_open(request.dir);
+		err = cli_ns_open(request.dir, true);
 	if (err)
 		return err;
 	return request.nset ? set_limits(&request) : show_limits(&request);

@@ -38,7 +38,8 @@ static int print_help(void)
 	puts("Usage: sysfive run [--dir DIR] [--] COMMAND [ARGUMENT]...\n"
 	     "\n"
 	     "Runs COMMAND with System V IPC in user space: the drop-in\n"
-	     "library is preloaded into it and into its children.\n"
+	     "library is preloaded into it and into its children, and\n"
+	     "SYSFIVE_DIR names the namespace for them.\n"
 	     "\n"
 	     "Options:\n"
 	     "  -d, --dir DIR  use the namespace in DIR instead of\n"
@@ -256,7 +257,7 @@ int cli_run(int argc, char **argv)
 	if (optind == argc)
 		return cli_usage("which command?");
 
-	err = cli_ns_open(dir);
+	err = cli_ns_open(dir, true);
 	if (!err)
 		err = set_preload();
 	if (err)

@@ -24,6 +24,8 @@ struct verb {
 
 static char run_title[] = "sysfive: run";
 static char limits_title[] = "sysfive: limits";
+static char ls_title[] = "sysfive: ls";
+static char rm_title[] = "sysfive: rm";
 static char bench_title[] = "sysfive: bench";
 
 static const struct verb verbs[] = {
@@ -31,6 +33,8 @@ static const struct verb verbs[] = {
 	 cli_run},
 	{"limits", limits_title, "show or set the limits of a namespace",
 	 cli_limits},
+	{"ls", ls_title, "list message queues and who waits at them", cli_ls},
+	{"rm", rm_title, "remove message queues", cli_rm},
 	{"bench", bench_title, "measure the kernel and sysfive in one run",
 	 cli_bench},
 };

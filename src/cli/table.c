@@ -43,12 +43,12 @@ static int add_column(struct cli_table *table,
 }
 
 static int add_default(struct cli_table *table,
-		       const struct cli_columns *columns)
+		       const struct cli_columns *columns, bool hidden)
 {
 	size_t i;
 
 	for (i = 0; i < columns->n; i++) {
-		if (columns->column[i].flags & CLI_COLUMN_HIDDEN)
+		if (!hidden && (columns->column[i].flags & CLI_COLUMN_HIDDEN))
 			continue;
 		if (add_column(table, columns, i))
 			return -ENOMEM;
@@ -112,10 +112,15 @@ int cli_table_open(struct cli_table *table, const struct cli_columns *columns,
 	if (wanted)
 		err = add_wanted(table, columns, wanted, ret_bad);
 	else
-		err = add_default(table, columns);
+		err = add_default(table, columns, json);
 	if (err)
 		scols_unref_table(table->scols);
 	return err;
+}
+
+void cli_table_hide_headings(struct cli_table *table)
+{
+	(void)scols_table_enable_noheadings(table->scols, 1);
 }
 
 int cli_table_add(struct cli_table *table, const char *const *cells)

@@ -11,13 +11,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define CLI_COLUMNS_MAX 16
+#define CLI_COLUMNS_MAX 32
 
 enum cli_column_flags {
 	CLI_COLUMN_RIGHT = 1,  /* aligned to the right */
 	CLI_COLUMN_NUMBER = 2, /* a number in JSON */
 	CLI_COLUMN_WRAP = 4,   /* long text continues on the next line */
-	CLI_COLUMN_HIDDEN = 8, /* shown only if named */
+	CLI_COLUMN_HIDDEN = 8, /* shown only if named, or in JSON */
 };
 
 struct cli_column {
@@ -43,13 +43,17 @@ struct cli_table {
 
 /*
  * Makes a table.  wanted is a list of column names with commas between, or NULL
- * for the default.  Returns 0, -EINVAL if wanted names an unknown column
+ * for the default, which in JSON is all.  Returns 0, -EINVAL if wanted names an unknown column
  * (ret_bad says where it starts), or -ENOMEM.
  */
 int cli_table_open(struct cli_table *table, const struct cli_columns *columns,
 		   const char *wanted, bool json, const char **ret_bad);
 
-/* Adds a line of one cell for each described column.  0 or -ENOMEM. */
+/* Leaves the line with the columns' names out. */
+void cli_table_hide_headings(struct cli_table *table);
+
+/* Adds a line of one cell for each described column; NULL is an empty one, in
+ * JSON null.  0 or -ENOMEM. */
 int cli_table_add(struct cli_table *table, const char *const *cells);
 
 /* Prints and frees the table; returns 0 or -errno. */

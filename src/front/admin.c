@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * admin.c - namespaces and their limits, for the command
+ * admin.c - namespaces, their limits and contents, for the command
  */
+#include "../msg/room.h"
 #include "../region/ns.h"
 
 #define S5_EXPORT __attribute__((visibility("default")))
@@ -25,4 +26,20 @@ S5_EXPORT int s5_ns_limit_get(const char *name, uint64_t *ret_value)
 S5_EXPORT int s5_ns_limit_set(const char *name, uint64_t value)
 {
 	return s5__ns_limit_set(name, value);
+}
+
+S5_EXPORT int s5_msgq_info_next(uint32_t *cursor, struct s5_msgq_info *ret_info)
+{
+	return s5__msgq_info_next(cursor, ret_info);
+}
+
+S5_EXPORT int s5_msgq_info_get(int msqid, struct s5_msgq_info *ret_info)
+{
+	return s5__msgq_info_get(msqid, ret_info);
+}
+
+S5_EXPORT int s5_msgq_waiter_next(uint32_t *cursor, int msqid,
+				  struct s5_waiter_info *ret_info)
+{
+	return s5__msgq_waiter_next(cursor, msqid, ret_info);
 }

@@ -39,6 +39,7 @@ struct s5__self {
 	uint32_t intr;		/* interrupts seen when the call began */
 	uint32_t wait_gen; /* grows when a call's wait is given up for it */
 	struct s5__spin spin, yield;
+	uint32_t last_did; /* what its last call did: the facility's code */
 	struct robust_list_head own_robust; /* where libc has none */
 };
 

@@ -28,16 +28,15 @@
  * that takes long gave the CPU to a third party, and is not tried again soon.
  * docs/design/measurements.md has the figures.
  */
-#define SPIN_NS		 50000u
-#define SPIN_FIRST	 32u /* pauses until the first look at an object */
-#define SPIN_BACKOFF	 256u
-#define SPIN_FIRST_OWN	 4u /* at the own word: there is nothing to batch */
-#define SPIN_BACKOFF_OWN 64u
-#define SPIN_WORTH	 8
-#define SPIN_PROBE	 64u
-#define YIELDS		 3u
-#define YIELD_LONG_NS	 300000u
-#define YIELD_REST	 256
+#define SPIN_NS	      50000u
+#define SPIN_FIRST    4u   /* pauses between looks: from ... */
+#define SPIN_BACKOFF  64u  /* ... to */
+#define SPIN_STREAM   200u /* in a stream, always */
+#define SPIN_WORTH    8
+#define SPIN_PROBE    64u
+#define YIELDS	      3u
+#define YIELD_LONG_NS 300000u
+#define YIELD_REST    256
 
 static bool worth_it(struct s5__spin *spin)
 {
@@ -59,11 +58,12 @@ static bool settle_worth(struct s5__spin *spin, bool hit)
 	return hit;
 }
 
-static bool spin_pausing(const struct s5__a32 *word, uint32_t seen, bool own)
+static bool spin_pausing(const struct s5__a32 *word, uint32_t seen,
+			 enum s5__pace pace)
 {
 	uint64_t until = s5__now_ns() + SPIN_NS;
-	uint32_t step = own ? SPIN_FIRST_OWN : SPIN_FIRST;
-	uint32_t most = own ? SPIN_BACKOFF_OWN : SPIN_BACKOFF;
+	uint32_t step = pace == S5__PACE_STREAM ? SPIN_STREAM : SPIN_FIRST;
+	uint32_t most = pace == S5__PACE_STREAM ? SPIN_STREAM : SPIN_BACKOFF;
 
 	do {
 		for (uint32_t i = 0; i < step; i++)
@@ -99,14 +99,12 @@ static bool spin_yielding(struct s5__spin *spin, const struct s5__a32 *word,
 }
 
 bool s5__spin_while(struct s5__self *self, const struct s5__a32 *word,
-		    uint32_t seen, uint32_t event)
+		    uint32_t seen, uint32_t event, enum s5__pace pace)
 {
 	if (s5__process.other_cpus && s5__event_elsewhere(event) &&
 	    worth_it(&self->spin))
-		return settle_worth(
-			&self->spin,
-			spin_pausing(word, seen,
-				     word == &self->slot->wait_word));
+		return settle_worth(&self->spin,
+				    spin_pausing(word, seen, pace));
 	if (worth_it(&self->yield))
 		return settle_worth(&self->yield,
 				    spin_yielding(&self->yield, word, seen));
@@ -158,7 +156,8 @@ enum s5__wait_end s5__wait(struct s5__self *self, uint64_t deadline,
 
 	s5__a64_store_rlx(&s->wait_stamp, now); /* for those who look at us */
 	if (event != S5__NO_SPIN)
-		(void)s5__spin_while(self, &s->wait_word, 0, event);
+		(void)s5__spin_while(self, &s->wait_word, 0, event,
+				     S5__PACE_REPLY);
 	s5__defer_sleep_on(&s->wait_word.v);
 	s5__defer_leave();
 	for (;;) {

@@ -102,11 +102,19 @@ static inline bool s5__event_elsewhere(uint32_t event)
 }
 
 /*
+ * How often a spinner looks. Who answers, or waits for an answer, looks often.
+ * Who only sends, or only receives, is one end of a stream: if it looks rarely,
+ * its partner gets ahead, and both work in bursts on lines that stay in their
+ * caches, instead of passing them to and fro for each message.
+ */
+enum s5__pace { S5__PACE_REPLY, S5__PACE_STREAM };
+
+/*
  * Waits for a moment without sleeping, if that has been worth it lately, until
  * `*word` is no longer `seen`. `event` is the event word of what is waited for.
  * Ends early for a signal. Returns whether the word changed.
  */
 bool s5__spin_while(struct s5__self *self, const struct s5__a32 *word,
-		    uint32_t seen, uint32_t event);
+		    uint32_t seen, uint32_t event, enum s5__pace pace);
 
 #endif

@@ -12,6 +12,10 @@
 
 #include <limits.h>
 
+/* Values of self->last_did. */
+#define DID_SEND    1u
+#define DID_RECEIVE 2u
+
 /* What a step of a call came to, besides 0 and -errno. */
 #define AGAIN 1 /* from the top: permissions, lock, search */
 
@@ -177,6 +181,7 @@ static int send_now(struct s5__self *self, struct s5__msgq *q)
 
 	if (s->wait_kind != S5__WAIT_NONE)
 		s5__waiter_unlink(self, q, s);
+	self->last_did = DID_SEND;
 	err = s5__deliver(self, q, s, false);
 	s5__unlock(self, &q->lock);
 	s5__wake_flush(self);
@@ -191,12 +196,14 @@ static int send_now(struct s5__self *self, struct s5__msgq *q)
  * changes for every type.
  */
 static int spin_first(struct s5__self *self, struct call *c,
-		      const struct s5__a32 *word)
+		      const struct s5__a32 *word, uint32_t does)
 {
 	uint32_t seen = s5__a32_load_rlx(word);
 
 	s5__unlock(self, &c->q->lock);
-	c->spun = !s5__spin_while(self, word, seen, seen);
+	c->spun = !s5__spin_while(self, word, seen, seen,
+				  self->last_did == does ? S5__PACE_STREAM
+							 : S5__PACE_REPLY);
 	return s5__defer_self.todo ? let_signals_in(self) : AGAIN;
 }
 
@@ -218,7 +225,7 @@ static int send_once(struct s5__self *self, struct call *c, uint64_t size)
 		s5__unlock(self, &c->q->lock);
 		return -EAGAIN;
 	} else if (!c->spun && !c->registered) {
-		return spin_first(self, c, &c->q->departures);
+		return spin_first(self, c, &c->q->departures, DID_SEND);
 	} else {
 		s->wait_size = size;
 		err = sleep_at(self, c, S5__WAIT_SEND, 0, &result);
@@ -309,6 +316,7 @@ static long take_home(struct s5__self *self, void *user, size_t size)
 		s->hand = 0;
 		return -EIDRM;
 	}
+	self->last_did = DID_RECEIVE;
 	n = m->size < size ? m->size : size;
 	if (S5_UNLIKELY(s5__probe(user, sizeof(long) + n, S5__PROBE_WRITE))) {
 		/* A bad pointer does not lose the message. */
@@ -416,7 +424,7 @@ static int receive_once(struct s5__self *self, struct call *c,
 								      : -ENOMSG;
 	} else if (!c->spun && !c->registered &&
 		   want->select != S5__SELECT_TYPE) {
-		return spin_first(self, c, &c->q->arrivals);
+		return spin_first(self, c, &c->q->arrivals, DID_RECEIVE);
 	} else {
 		err = wait_for_message(self, c, want, &result);
 	}
