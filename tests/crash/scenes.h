@@ -19,6 +19,7 @@ struct scene {
 	void (*act)(void);
 	void (*during)(pid_t victim);
 	void (*after)(void);
+	int is_slow; /* where nobody settles, waiters look after a second */
 };
 
 extern const struct scene scenes[];

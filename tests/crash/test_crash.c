@@ -33,7 +33,8 @@
 #define RUN_SECONDS 15
 #define STEP	    (-2) /* instead of a point: an instruction */
 #define NO_POINT    (-1)
-#define STEPS_MOST  300000 /* instructions per scene */
+#define STEPS_RUN   200000 /* instructions of one run */
+#define STEPS_MOST  30000  /* of all runs of a scene, by default */
 
 struct totals {
 	int scenes, runs, kills, steps;
@@ -228,7 +229,7 @@ static void lead(const struct run *run)
 	if (run->point == STEP) {
 		long n = step(harness_spawn(be_stepped,
 					    (void *)(uintptr_t)scene),
-			      run->visit ? (long)run->visit : INT32_MAX);
+			      run->visit ? (long)run->visit : STEPS_RUN);
 
 		if (run->visit == 0)
 			totals->steps = (int)n;
@@ -314,7 +315,7 @@ static void kill_at_points(const struct scene *scene)
 	}
 }
 
-static void kill_at_steps(const struct scene *scene, int runs)
+static void kill_at_steps(const struct scene *scene, int runs, long most)
 {
 	uint64_t state = harness_seed();
 
@@ -322,7 +323,7 @@ static void kill_at_steps(const struct scene *scene, int runs)
 		return;
 	run_once(scene, STEP, 0, 0);
 	CHECK(totals->steps > 0);
-	for (long made = 0, i = 0; i < runs && made < STEPS_MOST; i++) {
+	for (long made = 0, i = 0; i < runs && made < most; i++) {
 		uint32_t n = 1 + (uint32_t)(harness_random(&state) %
 					    (uint32_t)totals->steps);
 
@@ -358,7 +359,8 @@ static void play(const char *name)
 		return;
 	}
 	kill_at_points(scene);
-	kill_at_steps(scene, steps ? atoi(steps) : 40);
+	kill_at_steps(scene, steps ? atoi(steps) : 40,
+		      steps ? INT32_MAX : STEPS_MOST);
 	totals->scenes++;
 }
 
