@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sysfive/admin.h - namespaces and their limits
+ * sysfive/admin.h - namespaces, their limits, and what is in them
  *
  * For the command and for administrative programs. These functions follow the
  * library's inner convention: 0 or a negative errno, errno itself untouched.
@@ -57,6 +57,81 @@ int s5_ns_limit_set(const char *name, uint64_t value);
 
 /* The i-th limit's name, or NULL. */
 const char *s5_ns_limit_name(unsigned i);
+
+/*
+ * The queue's lock was not to be had: its owner is stopped, or gets no CPU. The
+ * values were read without it and need not fit together.
+ */
+#define S5_INFO_UNLOCKED 1u
+/* This process may change and remove the queue. */
+#define S5_INFO_CONTROL 2u
+
+/* A message queue at one moment. */
+struct s5_msgq_info {
+	int32_t msqid;
+	int32_t key;
+	uint32_t uid, gid;   /* owner */
+	uint32_t cuid, cgid; /* creator */
+	uint32_t mode;	     /* permission bits */
+	uint32_t flags;	     /* S5_INFO_... */
+	int32_t lspid;	     /* last msgsnd, msgrcv: process, or 0 */
+	int32_t lrpid;
+	int32_t held_pid;   /* S5_INFO_UNLOCKED: whose lock it is, if known */
+	uint32_t senders;   /* threads that wait for room */
+	uint32_t receivers; /* threads that wait for a message */
+	uint32_t unused0;
+	uint64_t qnum;	 /* messages */
+	uint64_t cbytes; /* bytes in them */
+	uint64_t qbytes; /* most bytes */
+	int64_t stime;	 /* last msgsnd, msgrcv: s since the Epoch, or 0 */
+	int64_t rtime;
+	int64_t ctime; /* last change, or creation */
+	uint64_t unused[4];
+};
+
+/* What a waiter waits for. */
+enum s5_wait_for {
+	S5_WAIT_SEND = 1, /* room for a message */
+	S5_WAIT_ANY,	  /* any message */
+	S5_WAIT_TYPE,	  /* one of that type */
+	S5_WAIT_EXCEPT,	  /* one of another type (MSG_EXCEPT) */
+	S5_WAIT_UPTO,	  /* one of the lowest type, up to that type */
+};
+
+/* A thread that waits at a message queue. */
+struct s5_waiter_info {
+	int32_t msqid;
+	enum s5_wait_for what;
+	int32_t pid, tid; /* as its own pid namespace numbers them */
+	uint64_t pid_ns;  /* inode of that namespace, 0 if unknown */
+	uint32_t euid;	  /* when it joined; in its own user namespace */
+	uint32_t flags;	  /* S5_INFO_UNLOCKED */
+	int64_t type;	  /* S5_WAIT_SEND: of its message, 0 if unknown */
+	uint64_t size;	  /* S5_WAIT_SEND: bytes of its message; else the most
+			   * bytes it takes, UINT64_MAX for any (MSG_NOERROR) */
+	uint64_t since;	  /* CLOCK_MONOTONIC, ns */
+	uint64_t order;	  /* of arrival, among those of its queue */
+	uint64_t unused[4];
+};
+
+/*
+ * Reading what is in the open namespace. No permission is asked for, as for
+ * /proc/sysvipc/msg. Nothing is held between two calls, so what is found may be
+ * gone already. A negative errno is -EINVAL (no namespace open), -ENOMEM (no
+ * room for one more thread) or -EDEADLK (see sysfive/sysfive.h).
+ *
+ * The "next" functions find the first entry at or after *cursor, which starts
+ * at 0, and set it behind that entry. They return 1, or 0 at the end, or
+ * -errno; *ret_info is written only with 1.
+ */
+int s5_msgq_info_next(uint32_t *cursor, struct s5_msgq_info *ret_info);
+
+/* The queue of that id: 0, or -errno; -EINVAL also if there is none. */
+int s5_msgq_info_get(int msqid, struct s5_msgq_info *ret_info);
+
+/* Who waits at the queue of that id; at any queue, if it is -1. In no order. */
+int s5_msgq_waiter_next(uint32_t *cursor, int msqid,
+			struct s5_waiter_info *ret_info);
 
 #ifdef __cplusplus
 }

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "sysfive/admin.h"
 
@@ -121,6 +122,15 @@ static const struct reason *look_at_arena(const struct reason *reason,
 		    "the file 'arena' in it, of %lld bytes, is damaged, cut "
 		    "short or not a namespace of sysfive",
 		    (long long)arena->st_size);
+	if (reason->reason == S5_NS_NO_ACCESS) {
+		char user[CLI_NAME_SIZE];
+
+		cli_user_text(arena->st_uid, user);
+		say(why,
+		    "permission denied: the file 'arena' in it belongs to %s, "
+		    "its mode is %04o",
+		    user, arena->st_mode & 07777u);
+	}
 	return reason;
 }
 
@@ -131,16 +141,15 @@ static void look_at_dir(const struct reason *reason, const struct stat *dir,
 	char user[CLI_NAME_SIZE];
 
 	cli_user_text(dir->st_uid, user);
-	if (reason->reason == S5_NS_NOT_DIR)
-		say(why, "%s has that name", kind_text(dir->st_mode));
-	else if (reason->reason == S5_NS_NOT_OURS)
+	if (reason->reason == S5_NS_NOT_OURS)
 		say(why, "it belongs to another user, %s", user);
 	else if (reason->reason == S5_NS_TOO_OPEN)
 		say(why, "its mode, %04o, lets others replace the files in it",
 		    mode);
 	else if (reason->reason == S5_NS_NO_ACCESS)
-		say(why, "permission denied: it belongs to %s, its mode is "
-			 "%04o",
+		say(why,
+		    "permission denied: it belongs to %s, its mode is "
+		    "%04o",
 		    user, mode);
 }
 
@@ -153,7 +162,6 @@ static const struct reason *look(int err, const struct s5_ns_status *status,
 {
 	const struct reason *reason = find_reason(status->reason);
 	char path[sizeof(status->dir) + 8];
-	struct stat target;
 	struct stat dir;
 	struct stat arena;
 
@@ -161,17 +169,19 @@ static const struct reason *look(int err, const struct s5_ns_status *status,
 	if (err == -ENAMETOOLONG && status->reason == S5_NS_NO_PLACE)
 		say(why, "the name in SYSFIVE_DIR is longer than %zu bytes",
 		    sizeof(status->dir) - 1);
-	if (!status->dir[0] || lstat(status->dir, &dir))
+	if (err == -EROFS)
+		say(why, "its file system can only be read");
+	if (why[0] || !status->dir[0] || lstat(status->dir, &dir))
 		return reason;
+	if (reason->reason == S5_NS_NOT_DIR && !S_ISDIR(dir.st_mode)) {
+		say(why, "%s has that name", kind_text(dir.st_mode));
+		return reason;
+	}
 	(void)snprintf(path, sizeof(path), "%s/arena", status->dir);
-	if (stat(status->dir, &target) == 0 && S_ISDIR(target.st_mode) &&
-	    lstat(path, &arena) == 0 && reason->reason != S5_NS_NOT_OURS &&
-	    (reason->reason != S5_NS_NOT_DIR || S_ISDIR(dir.st_mode)))
+	if (access(status->dir, R_OK | X_OK) == 0 && lstat(path, &arena) == 0)
 		reason = look_at_arena(reason, &arena, why);
-	if (!why[0])
-		look_at_dir(reason,
-			    reason->reason == S5_NS_NOT_DIR ? &dir : &target,
-			    why);
+	if (!why[0] && stat(status->dir, &dir) == 0)
+		look_at_dir(reason, &dir, why);
 	return reason;
 }
 

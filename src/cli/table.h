@@ -43,8 +43,8 @@ struct cli_table {
 
 /*
  * Makes a table.  wanted is a list of column names with commas between, or NULL
- * for the default, which in JSON is all.  Returns 0, -EINVAL if wanted names an unknown column
- * (ret_bad says where it starts), or -ENOMEM.
+ * for the default, which in JSON is all.  Returns 0, -EINVAL if wanted names an
+ * unknown column (ret_bad says where it starts), or -ENOMEM.
  */
 int cli_table_open(struct cli_table *table, const struct cli_columns *columns,
 		   const char *wanted, bool json, const char **ret_bad);

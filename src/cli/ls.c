@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ls.c - sysfive ls: message queues, and who waits at them
+ *
+ * The namespace is read through sysfive/admin.h, one queue at a time: the list
+ * is no snapshot.  waiters.c has the other table.
+ */
+#include "ls.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "sysfive/admin.h"
+
+enum {
+	Q_KEY,
+	Q_MSQID,
+	Q_OWNER,
+	Q_PERMS,
+	Q_USED_BYTES,
+	Q_MESSAGES,
+	Q_SENDERS,
+	Q_RECEIVERS,
+	Q_QBYTES,
+	Q_CREATOR,
+	Q_SEND_TIME,
+	Q_SEND_PID,
+	Q_RECV_TIME,
+	Q_RECV_PID,
+	Q_CHANGE_TIME,
+	Q_GROUP,
+	Q_CGROUP,
+	Q_UID,
+	Q_GID,
+	Q_CUID,
+	Q_CGID,
+	Q_HELD_BY,
+	N_COLUMNS,
+};
+
+#define RIGHT  (CLI_COLUMN_RIGHT | CLI_COLUMN_NUMBER)
+#define HIDDEN CLI_COLUMN_HIDDEN
+
+static const struct cli_column column[N_COLUMNS] = {
+	[Q_KEY] = {"KEY", "the queue's key, hexadecimal", 0},
+	[Q_MSQID] = {"MSQID", "its id", RIGHT},
+	[Q_OWNER] = {"OWNER", "user that owns it", 0},
+	[Q_PERMS] = {"PERMS", "permission bits, octal", CLI_COLUMN_RIGHT},
+	[Q_USED_BYTES] = {"USED_BYTES", "bytes in its messages", RIGHT},
+	[Q_MESSAGES] = {"MESSAGES", "messages in it", RIGHT},
+	[Q_SENDERS] = {"SENDERS", "threads that wait for room", RIGHT},
+	[Q_RECEIVERS] = {"RECEIVERS", "threads that wait for a message", RIGHT},
+	[Q_QBYTES] = {"QBYTES", "most bytes in its messages", RIGHT | HIDDEN},
+	[Q_CREATOR] = {"CREATOR", "user that made it", HIDDEN},
+	[Q_SEND_TIME] = {"SEND_TIME", "when it was last sent to", HIDDEN},
+	[Q_SEND_PID] = {"SEND_PID", "process that did that", RIGHT | HIDDEN},
+	[Q_RECV_TIME] = {"RECV_TIME", "when it was last received from", HIDDEN},
+	[Q_RECV_PID] = {"RECV_PID", "process that did that", RIGHT | HIDDEN},
+	[Q_CHANGE_TIME] = {"CHANGE_TIME", "when it was made or changed",
+			   HIDDEN},
+	[Q_GROUP] = {"GROUP", "group that owns it", HIDDEN},
+	[Q_CGROUP] = {"CGROUP", "group of its creator", HIDDEN},
+	[Q_UID] = {"UID", "the owner's number", RIGHT | HIDDEN},
+	[Q_GID] = {"GID", "the owning group's number", RIGHT | HIDDEN},
+	[Q_CUID] = {"CUID", "the creator's number", RIGHT | HIDDEN},
+	[Q_CGID] = {"CGID", "its group's number", RIGHT | HIDDEN},
+	[Q_HELD_BY] = {"HELD_BY", "stopped process that keeps it locked",
+		       RIGHT | HIDDEN},
+};
+
+static const struct cli_columns queue_columns = {"queues", column, N_COLUMNS};
+
+static const struct option options[] = {
+	{"dir", required_argument, NULL, 'd'},
+	{"waiters", no_argument, NULL, 'w'},
+	{"json", no_argument, NULL, 'J'},
+	{"columns", required_argument, NULL, 'o'},
+	{"noheadings", no_argument, NULL, 'n'},
+	{"help", no_argument, NULL, 'h'},
+	{NULL, 0, NULL, 0},
+};
+
+static int print_help(void)
+{
+	puts("Usage: sysfive ls [OPTION]... [ID]...\n"
+	     "\n"
+	     "Lists the message queues of a namespace, all or those with an\n"
+	     "ID, or the threads that wait at them.\n"
+	     "\n"
+	     "Options:\n"
+	     "  -d, --dir DIR       the namespace in DIR instead of\n"
+	     "                      $SYSFIVE_DIR or the default\n"
+	     "  -w, --waiters       list who waits, since when and for what\n"
+	     "  -J, --json          print JSON, with all columns\n"
+	     "  -o, --columns LIST  show these columns, with commas between\n"
+	     "  -n, --noheadings    leave the columns' names out\n"
+	     "  -h, --help          show this text");
+	cli_table_help(&queue_columns);
+	printf("\nWith --waiters:");
+	cli_table_help(&ls_waiter_columns);
+	puts("\nExit status: 0 done; 1 if the namespace or a queue that is\n"
+	     "named is not there; 2 wrong usage.");
+	return cli_close_stdout(CLI_DONE);
+}
+
+bool ls_is_wanted(const struct ls_request *request, int id)
+{
+	size_t i;
+
+	for (i = 0; i < request->n; i++)
+		if (request->id[i] == id)
+			return true;
+	return request->n == 0;
+}
+
+int ls_open(struct cli_table *table, const struct cli_columns *columns,
+	    const struct ls_request *request)
+{
+	const char *bad = "";
+	int err = cli_table_open(table, columns, request->columns,
+				 request->json, &bad);
+
+	if (err == -EINVAL)
+		return cli_usage("there is no column '%.*s'",
+				 (int)strcspn(bad, ","), bad);
+	if (err) {
+		cli_error("out of memory, or more than %d columns",
+			  CLI_COLUMNS_MAX);
+		return CLI_FAILED;
+	}
+	if (request->no_headings)
+		cli_table_hide_headings(table);
+	return CLI_DONE;
+}
+
+/* The cells of one line; those that are not there are NULL. */
+struct line {
+	const char *cell[N_COLUMNS];
+	char text[N_COLUMNS][CLI_NAME_SIZE];
+};
+
+static void set_number(struct line *line, int at, uint64_t value)
+{
+	(void)snprintf(line->text[at], sizeof(line->text[at]), "%" PRIu64,
+		       value);
+	line->cell[at] = line->text[at];
+}
+
+static void set_pid(struct line *line, int at, int32_t pid)
+{
+	if (pid > 0)
+		set_number(line, at, (uint64_t)pid);
+}
+
+static void set_time(struct line *line, int at, int64_t seconds)
+{
+	cli_time_text(seconds, line->text[at]);
+	line->cell[at] = line->text[at][0] ? line->text[at] : NULL;
+}
+
+static void set_names(struct line *line, const struct s5_msgq_info *info)
+{
+	cli_key_text(info->key, line->text[Q_KEY]);
+	cli_user_text(info->uid, line->text[Q_OWNER]);
+	cli_user_text(info->cuid, line->text[Q_CREATOR]);
+	cli_group_text(info->gid, line->text[Q_GROUP]);
+	cli_group_text(info->cgid, line->text[Q_CGROUP]);
+	(void)snprintf(line->text[Q_PERMS], sizeof(line->text[Q_PERMS]), "%03o",
+		       info->mode & 0777u);
+	line->cell[Q_KEY] = line->text[Q_KEY];
+	line->cell[Q_OWNER] = line->text[Q_OWNER];
+	line->cell[Q_CREATOR] = line->text[Q_CREATOR];
+	line->cell[Q_GROUP] = line->text[Q_GROUP];
+	line->cell[Q_CGROUP] = line->text[Q_CGROUP];
+	line->cell[Q_PERMS] = line->text[Q_PERMS];
+}
+
+static int add_queue(struct cli_table *table, const struct s5_msgq_info *info)
+{
+	struct line line;
+
+	memset(&line, 0, sizeof(line));
+	set_names(&line, info);
+	set_number(&line, Q_MSQID, (uint64_t)info->msqid);
+	set_number(&line, Q_USED_BYTES, info->cbytes);
+	set_number(&line, Q_MESSAGES, info->qnum);
+	set_number(&line, Q_SENDERS, info->senders);
+	set_number(&line, Q_RECEIVERS, info->receivers);
+	set_number(&line, Q_QBYTES, info->qbytes);
+	set_time(&line, Q_SEND_TIME, info->stime);
+	set_pid(&line, Q_SEND_PID, info->lspid);
+	set_time(&line, Q_RECV_TIME, info->rtime);
+	set_pid(&line, Q_RECV_PID, info->lrpid);
+	set_time(&line, Q_CHANGE_TIME, info->ctime);
+	set_number(&line, Q_UID, info->uid);
+	set_number(&line, Q_GID, info->gid);
+	set_number(&line, Q_CUID, info->cuid);
+	set_number(&line, Q_CGID, info->cgid);
+	set_pid(&line, Q_HELD_BY, info->held_pid);
+	return cli_table_add(table, line.cell);
+}
+
+static void warn_held(const struct s5_msgq_info *info)
+{
+	if (!(info->flags & S5_INFO_UNLOCKED))
+		return;
+	if (info->held_pid > 0)
+		cli_warn("queue %d is kept locked by process %d, so its values "
+			 "may not fit together; if that is stopped, let it go "
+			 "on (kill -CONT %d)",
+			 info->msqid, info->held_pid, info->held_pid);
+	else
+		cli_warn("the lock of queue %d is not to be had, so its values "
+			 "may not fit together; its memory may be damaged",
+			 info->msqid);
+}
+
+static int add_queues(struct cli_table *table, const struct ls_request *request)
+{
+	struct s5_msgq_info info;
+	uint32_t cursor = 0;
+	int found;
+	int err = 0;
+
+	while (!err && (found = s5_msgq_info_next(&cursor, &info)) != 0) {
+		if (found < 0)
+			return found;
+		if (!ls_is_wanted(request, info.msqid))
+			continue;
+		warn_held(&info);
+		err = add_queue(table, &info);
+	}
+	return err;
+}
+
+/* Says which of the queues that are named are not there. */
+static int check_named(const struct ls_request *request)
+{
+	struct s5_msgq_info info;
+	int status = CLI_DONE;
+	size_t i;
+
+	for (i = 0; i < request->n; i++) {
+		int err = s5_msgq_info_get(request->id[i], &info);
+
+		if (err == 0)
+			continue;
+		if (err != -EINVAL)
+			return cli_ns_unreadable(err);
+		cli_error("there is no message queue with id %d; 'sysfive ls' "
+			  "without an id shows all",
+			  request->id[i]);
+		status = CLI_FAILED;
+	}
+	return status;
+}
+
+static int list(const struct ls_request *request)
+{
+	struct cli_table table;
+	int status;
+	int err;
+
+	/* The columns first: a wrong command line should always be told. */
+	status = ls_open(&table,
+			 request->waiters ? &ls_waiter_columns : &queue_columns,
+			 request);
+	if (!status)
+		status = cli_ns_open(request->dir, false);
+	if (status)
+		return status;
+	status = check_named(request);
+	err = request->waiters ? ls_add_waiters(&table, request)
+			       : add_queues(&table, request);
+	if (err)
+		return cli_ns_unreadable(err);
+	err = cli_table_close(&table);
+	if (err) {
+		cli_error("cannot write the output: %s", strerror(-err));
+		return CLI_FAILED;
+	}
+	return cli_close_stdout(status);
+}
+
+/* CLI_DONE, an exit status, or -1 if the help text was asked for. */
+static int parse_options(int argc, char **argv, struct ls_request *request)
+{
+	int option;
+
+	while ((option = getopt_long(argc, argv, "d:wJo:nh", options, NULL)) !=
+	       -1) {
+		switch (option) {
+		case 'd':
+			request->dir = optarg;
+			break;
+		case 'w':
+			request->waiters = true;
+			break;
+		case 'J':
+			request->json = true;
+			break;
+		case 'o':
+			request->columns = optarg;
+			break;
+		case 'n':
+			request->no_headings = true;
+			break;
+		case 'h':
+			return -1;
+		default:
+			return cli_usage(NULL);
+		}
+	}
+	return CLI_DONE;
+}
+
+static int parse_ids(int n, char **words, struct ls_request *request)
+{
+	int i;
+
+	request->id = calloc((size_t)n + 1, sizeof(*request->id));
+	if (!request->id) {
+		cli_error("out of memory");
+		return CLI_FAILED;
+	}
+	for (i = 0; i < n; i++)
+		if (cli_text_to_id(words[i], &request->id[request->n++]))
+			return cli_usage("'%s' is not the id of a queue",
+					 words[i]);
+	return CLI_DONE;
+}
+
+int cli_ls(int argc, char **argv)
+{
+	struct ls_request request = {0};
+	int status = parse_options(argc, argv, &request);
+
+	if (status < 0)
+		return print_help();
+	if (!status)
+		status = parse_ids(argc - optind, argv + optind, &request);
+	if (!status)
+		status = list(&request);
+	free(request.id);
+	return status;
+}
