@@ -33,8 +33,8 @@
 #define RUN_SECONDS 15
 #define STEP	    (-2) /* instead of a point: an instruction */
 #define NO_POINT    (-1)
-#define STEPS_RUN   200000 /* instructions of one run */
-#define STEPS_MOST  30000  /* of all runs of a scene, by default */
+#define STEPS_RUN   20000 /* instructions of one run */
+#define STEPS_MOST  30000 /* of all runs of a scene, by default */
 
 struct totals {
 	int scenes, runs, kills, steps;
