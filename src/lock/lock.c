@@ -19,7 +19,7 @@
 
 #define SPIN_PAUSES   3000u /* in all: about 30 us */
 #define SPIN_FIRST    16u   /* pauses until the first look */
-#define SPIN_MOST     256u  /* pauses between two looks */
+#define SPIN_MOST     128u  /* pauses between two looks */
 #define YIELDS	      2u
 #define BRIEF_NS      20000000u	 /* how long a lock is waited for inside */
 #define SLEEP_NS      2000000u	 /* one sleep inside a section */

@@ -12,7 +12,8 @@
 /* What one way of waiting without sleep has been worth: see wait.c. */
 struct s5__spin {
 	int32_t worth;
-	uint32_t skipped;
+	uint32_t skipped; /* waits since it was last tried */
+	uint32_t rest;	  /* waits until it is tried again */
 };
 
 #define S5__NO_EPOCH UINT32_MAX

@@ -24,33 +24,37 @@
  * spin; there yielding costs less than sleeping and being woken.
  *
  * What each of the two has been worth lately decides whether it is tried: a hit
- * gains 2, a miss loses 1; at 0 only every SPIN_PROBE-th wait tries. A yield
- * that takes long gave the CPU to a third party, and is not tried again soon.
+ * gains 2, a miss loses 1; at 0 it rests for 32 waits, and for twice as many
+ * after each try in vain. A yield that takes long gave the CPU to a third
+ * party, and rests for the longest time.
  * docs/design/measurements.md has the figures.
  */
-#define SPIN_NS	      50000u
-#define SPIN_FIRST    4u   /* pauses between looks: from ... */
-#define SPIN_BACKOFF  64u  /* ... to */
-#define SPIN_STREAM   200u /* in a stream, always */
-#define SPIN_WORTH    8
-#define SPIN_PROBE    64u
-#define YIELDS	      3u
-#define YIELD_LONG_NS 300000u
-#define YIELD_REST    256
+#define SPIN_NS		50000u
+#define SPIN_FIRST	4u   /* pauses between looks: from ... */
+#define SPIN_BACKOFF	64u  /* ... to */
+#define SPIN_STREAM	350u /* in a stream, always: about 3 us */
+#define SPIN_WORTH	8
+#define SPIN_REST_LEAST 32u
+#define SPIN_REST_MOST	2048u
+#define YIELDS		3u
+#define YIELD_LONG_NS	300000u
 
 static bool worth_it(struct s5__spin *spin)
 {
 	if (spin->worth > 0)
 		return true;
-	if (++spin->skipped < SPIN_PROBE - (uint32_t)spin->worth)
+	if (++spin->skipped < spin->rest)
 		return false;
 	spin->skipped = 0;
-	spin->worth = 0;
+	spin->rest =
+		spin->rest < SPIN_REST_MOST ? spin->rest * 2 : SPIN_REST_MOST;
 	return true;
 }
 
 static bool settle_worth(struct s5__spin *spin, bool hit)
 {
+	if (hit)
+		spin->rest = SPIN_REST_LEAST;
 	if (hit && spin->worth < SPIN_WORTH)
 		spin->worth += 2;
 	else if (!hit && spin->worth > 0)
@@ -78,6 +82,14 @@ static bool spin_pausing(const struct s5__a32 *word, uint32_t seen,
 	return false;
 }
 
+/* The yields went to a third party: not again soon. */
+static bool give_up(struct s5__spin *spin)
+{
+	spin->worth = 0;
+	spin->rest = SPIN_REST_MOST;
+	return false;
+}
+
 static bool spin_yielding(struct s5__spin *spin, const struct s5__a32 *word,
 			  uint32_t seen)
 {
@@ -86,15 +98,14 @@ static bool spin_yielding(struct s5__spin *spin, const struct s5__a32 *word,
 	for (uint32_t i = 0; i < YIELDS; i++) {
 		(void)s5__sys(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
 		if (s5__a32_load_rlx(word) != seen) { /* a hint only */
-			if (s5__now_ns() - start > YIELD_LONG_NS)
-				spin->worth = -YIELD_REST;
-			return true;
+			return s5__now_ns() - start < YIELD_LONG_NS ||
+			       give_up(spin);
 		}
 		if (s5__defer_self.todo)
 			return false;
 	}
 	if (s5__now_ns() - start > YIELD_LONG_NS)
-		spin->worth = -YIELD_REST;
+		(void)give_up(spin);
 	return false;
 }
 

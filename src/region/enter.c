@@ -261,8 +261,8 @@ static int register_thread(struct s5__self *self)
 	self->wake_n = 0;
 	self->log_n = 0;
 	self->sections = 0;
-	self->spin.worth = 2;
-	self->yield.worth = 2;
+	self->spin = (struct s5__spin){.worth = 2, .rest = 32};
+	self->yield = self->spin;
 	find_robust_list(self);
 	reset_slot(self->slot);
 	/* The pending entry first, then the word: marked from then on. */
