@@ -357,6 +357,8 @@ static void start_body(void (*body)(void *), void *arg, int out,
 		 shared_fd);
 	setenv("S5_HARNESS_SHARED", shared, 1);
 	setenv("SYSFIVE_DIR", dir, 1);
+	if (has_own_ipc)
+		setenv("S5_HAS_OWN_IPC", "1", 1);
 	if (out >= 0) {
 		dup2(out, STDOUT_FILENO);
 		dup2(out, STDERR_FILENO);

@@ -1,0 +1,35 @@
+# shellcheck shell=sh
+# SPDX-License-Identifier: MIT
+#
+# real.sh - what the tests of real programs share: the kernel takes no queue,
+# and real_done looks whether sysfive was used.
+#
+# shellcheck source=tests/harness/tap.sh
+. "$S5_SOURCE_DIR/tests/harness/tap.sh"
+
+# real_needs COMMAND: skips everything where the program is not installed.
+real_needs() {
+	command -v "$1" >/dev/null || tap_skip_all "$1 is not installed"
+}
+
+# real_run NAME COMMAND...: passes if the command does, preloaded.
+real_run() {
+	real_name=$1
+	shift
+	tap_run "$real_name" env LD_PRELOAD="$S5_DROPIN" "$@"
+}
+
+real_done() {
+	tap_run 'sysfive was used' test -s "$SYSFIVE_DIR/arena"
+	if test "$real_is_closed" -eq 0; then
+		tap_is "$(sed 1d /proc/sysvipc/msg)" '' \
+			'the kernel made no queue'
+	else
+		tap_skip 'the kernel made no queue' 'its queues are not ours alone'
+	fi
+	tap_done
+}
+
+chmod 1777 "$SYSFIVE_DIR"
+tap_close_kernel
+real_is_closed=$?
