@@ -242,6 +242,12 @@ static void punch(uint32_t page, uint32_t n)
 	}
 }
 
+/* No chain of pages can be longer. */
+static uint32_t most_pages(void)
+{
+	return (uint32_t)(s5__a64_load_rlx(&s5__arena.open) >> S5__PAGE_SHIFT);
+}
+
 int s5__pages_put(struct s5__self *self, uint32_t *head)
 {
 	struct s5__header *h = s5__header();
@@ -250,7 +256,7 @@ int s5__pages_put(struct s5__self *self, uint32_t *head)
 	uint32_t k = 1;
 	uint32_t *list = &h->free_page;
 	uint32_t *list_n = &h->free_n;
-
+	uint32_t seen = 0;
 	int err;
 
 	if (first == 0)
@@ -259,7 +265,13 @@ int s5__pages_put(struct s5__self *self, uint32_t *head)
 		*head = 0; /* damaged */
 		return 0;
 	}
-	while (k < h->bump && *tail && s5__page_at(*tail)) {
+	while (*tail && s5__page_at(*tail)) {
+		if (*tail == seen || k > most_pages()) {
+			*head = 0; /* damaged: it leads back into itself */
+			return 0;
+		}
+		if ((k & (k - 1)) == 0)
+			seen = *tail;
 		tail = s5__page_link(*tail);
 		k++;
 	}
@@ -553,6 +565,7 @@ static void settle_magazines(struct s5__self *self, struct s5__slot *dead)
 int s5__heap_settle(struct s5__self *self, struct s5__slot *dead)
 {
 	struct s5__header *h = s5__header();
+	uint32_t rounds = most_pages() / TAKE_AT_MOST + 2;
 	bool done = false;
 
 	while (!done) {
@@ -565,6 +578,10 @@ int s5__heap_settle(struct s5__self *self, struct s5__slot *dead)
 		if (!done) {
 			settle_magazines(self, dead);
 			done = s5__pages_put_some(self, &dead->pages);
+			if (!done && rounds-- == 0) {
+				dead->pages = 0; /* damaged: a circle */
+				done = true;
+			}
 		}
 		s5__unlock(self, &h->heap_lock);
 		S5_CRASH_POINT("settle-heap");
