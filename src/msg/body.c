@@ -10,6 +10,9 @@
 
 #include <string.h>
 
+/* Parts in which the pages of the largest message, 2 GiB, are freed. */
+#define PART_ROUNDS (524288u / 512u + 1u)
+
 static uint32_t cells_for(uint64_t size)
 {
 	uint64_t rest = size > S5__MSG_INLINE ? size - S5__MSG_INLINE : 0;
@@ -248,7 +251,7 @@ int s5__body_free_dead(struct s5__self *self, struct s5__slot *dead)
 	struct s5__header *h = s5__header();
 	int err = s5__lock(self, &h->heap_lock);
 	struct s5__message *m;
-	bool done;
+	bool done = false;
 
 	if (err)
 		return err;
@@ -266,10 +269,12 @@ int s5__body_free_dead(struct s5__self *self, struct s5__slot *dead)
 	}
 	if (m->pages && m->pages == dead->pages)
 		dead->pages = 0; /* it died between two stores */
-	done = s5__pages_put_some(self, &m->pages);
-	if (done)
-		steal_cell(self, dead, &dead->hand, 0);
+	for (uint32_t n = 0; n < PART_ROUNDS && !done; n++)
+		done = s5__pages_put_some(self, &m->pages);
+	if (!done)
+		m->pages = 0; /* more than there can be: damaged */
+	steal_cell(self, dead, &dead->hand, 0);
 	s5__unlock(self, &h->heap_lock);
 	s5__cells_overflow(self);
-	return done ? 0 : s5__body_free_dead(self, dead);
+	return 0;
 }
