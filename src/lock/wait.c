@@ -30,6 +30,7 @@
  * docs/design/measurements.md has the figures.
  */
 #define SPIN_NS		50000u
+#define SPIN_GAIN_NS	8000u
 #define SPIN_FIRST	4u   /* pauses between looks: from ... */
 #define SPIN_BACKOFF	64u  /* ... to */
 #define SPIN_STREAM	350u /* in a stream, always: about 3 us */
@@ -51,25 +52,27 @@ static bool worth_it(struct s5__spin *spin)
 	return true;
 }
 
-static bool settle_worth(struct s5__spin *spin, bool hit)
+/* A hit that took long enough to sleep instead proves nothing: where many
+ * threads share few CPUs somebody else could have run. */
+static bool settle_worth(struct s5__spin *spin, bool hit, uint64_t ns)
 {
-	if (hit)
+	if (hit && ns < SPIN_GAIN_NS) {
 		spin->rest = SPIN_REST_LEAST;
-	if (hit && spin->worth < SPIN_WORTH)
-		spin->worth += 2;
-	else if (!hit && spin->worth > 0)
+		if (spin->worth < SPIN_WORTH)
+			spin->worth += 2;
+	} else if (!hit && spin->worth > 0) {
 		spin->worth--;
+	}
 	return hit;
 }
 
 static bool spin_pausing(const struct s5__a32 *word, uint32_t seen,
-			 enum s5__pace pace)
+			 enum s5__pace pace, uint64_t start)
 {
-	uint64_t until = s5__now_ns() + SPIN_NS;
 	uint32_t step = pace == S5__PACE_STREAM ? SPIN_STREAM : SPIN_FIRST;
 	uint32_t most = pace == S5__PACE_STREAM ? SPIN_STREAM : SPIN_BACKOFF;
 
-	do {
+	while (s5__now_ns() - start < SPIN_NS) {
 		for (uint32_t i = 0; i < step; i++)
 			s5__pause();
 		if (s5__a32_load_rlx(word) != seen) /* a hint only */
@@ -78,48 +81,42 @@ static bool spin_pausing(const struct s5__a32 *word, uint32_t seen,
 			return false;
 		if (step < most)
 			step *= 2;
-	} while (s5__now_ns() < until);
+	}
 	return false;
 }
 
-/* The yields went to a third party: not again soon. */
-static bool give_up(struct s5__spin *spin)
+static bool spin_yielding(const struct s5__a32 *word, uint32_t seen)
 {
-	spin->worth = 0;
-	spin->rest = SPIN_REST_MOST;
-	return false;
-}
-
-static bool spin_yielding(struct s5__spin *spin, const struct s5__a32 *word,
-			  uint32_t seen)
-{
-	uint64_t start = s5__now_ns();
-
 	for (uint32_t i = 0; i < YIELDS; i++) {
 		(void)s5__sys(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
-		if (s5__a32_load_rlx(word) != seen) { /* a hint only */
-			return s5__now_ns() - start < YIELD_LONG_NS ||
-			       give_up(spin);
-		}
+		if (s5__a32_load_rlx(word) != seen) /* a hint only */
+			return true;
 		if (s5__defer_self.todo)
 			return false;
 	}
-	if (s5__now_ns() - start > YIELD_LONG_NS)
-		(void)give_up(spin);
 	return false;
 }
 
 bool s5__spin_while(struct s5__self *self, const struct s5__a32 *word,
 		    uint32_t seen, uint32_t event, enum s5__pace pace)
 {
+	uint64_t start = s5__now_ns();
+	bool hit;
+
 	if (s5__process.other_cpus && s5__event_elsewhere(event) &&
-	    worth_it(&self->spin))
-		return settle_worth(&self->spin,
-				    spin_pausing(word, seen, pace));
-	if (worth_it(&self->yield))
-		return settle_worth(&self->yield,
-				    spin_yielding(&self->yield, word, seen));
-	return false;
+	    worth_it(&self->spin)) {
+		hit = spin_pausing(word, seen, pace, start);
+		return settle_worth(&self->spin, hit, s5__now_ns() - start);
+	}
+	if (!worth_it(&self->yield))
+		return false;
+	hit = spin_yielding(word, seen);
+	if (s5__now_ns() - start > YIELD_LONG_NS) { /* to a third party */
+		self->yield.worth = 0;
+		self->yield.rest = SPIN_REST_MOST;
+		return hit;
+	}
+	return settle_worth(&self->yield, hit, 0);
 }
 
 bool s5__wait_revoke(struct s5__slot *s)
