@@ -64,12 +64,15 @@ static int reserve(uint32_t from, uint32_t to)
 static int grow(struct s5__self *self, uint32_t need)
 {
 	struct s5__header *h = s5__header();
+	uint32_t bump = __atomic_load_n(&h->bump, __ATOMIC_ACQUIRE);
 	/* PAIR top: acquire; what lies below is reserved. */
 	uint32_t top = s5__a32_load_acq(&h->top);
 	uint32_t step = top / 8;
 	uint64_t to;
 	int err;
 
+	if (bump > top)
+		return -ENOMEM; /* damaged; do not fill the file to get there */
 	step = step < GROW_MIN ? GROW_MIN : step > GROW_MAX ? GROW_MAX : step;
 	if (step < need + 1)
 		step = need + 1;
