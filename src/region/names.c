@@ -10,6 +10,7 @@
 #include <sys/ipc.h>
 
 #define MIN_CYCLE 64u
+#define TRIES	  200 /* of msgget: each meets another obstacle */
 #define SEQ_MAX	  ((uint32_t)INT32_MAX >> S5__IPC_SHIFT)
 
 static uint32_t *bucket_of(const struct s5__kind_ops *ops, int32_t key)
@@ -164,13 +165,14 @@ int s5__names_get(struct s5__self *self, const struct s5__kind_ops *ops,
 {
 	struct s5__a32 *lock = &s5__header()->reg_lock;
 
-	for (;;) {
+	for (int tries = 0; tries < TRIES; tries++) {
 		uint32_t index = 0;
 		bool dying = false;
 		int ret = s5__lock(self, lock);
 
 		if (ret == -EAGAIN) {
 			(void)s5__lock_wait(self); /* get has no EINTR */
+			tries = 0;
 			continue;
 		}
 		if (ret)
@@ -186,9 +188,10 @@ int s5__names_get(struct s5__self *self, const struct s5__kind_ops *ops,
 		ret = ops->add_chunk(self, index);
 		if (ret == -EAGAIN)
 			(void)s5__lock_wait(self);
-		else if (ret)
+		else if (ret || !ops->at(index))
 			return -ENOSPC;
 	}
+	return -ENOSPC; /* damaged: what is in the way does not go away */
 }
 
 int s5__names_remove(struct s5__self *self, const struct s5__kind_ops *ops,
