@@ -169,6 +169,7 @@ static bool dismantle_lane(struct s5__self *self, struct s5__msgq *q)
 {
 	uint32_t cell = s5__lane_any(q);
 	struct s5__lane *l = cell ? s5__lane_at(cell) : NULL;
+	uint32_t lanes;
 
 	if (!l)
 		return false;
@@ -176,9 +177,12 @@ static bool dismantle_lane(struct s5__self *self, struct s5__msgq *q)
 		q->root = 0; /* damaged */
 		return false;
 	}
+	lanes = q->n_lanes;
 	s5__lane_drop(self, q, cell);
 	s5__tx_commit(self);
-	return true;
+	if (q->n_lanes == lanes)
+		q->root = 0; /* damaged: it cannot be taken out */
+	return q->root != 0;
 }
 
 void s5__msgq_dismantle(struct s5__self *self, uint32_t index)
