@@ -156,9 +156,12 @@ bool s5__msgq_remove(struct s5__self *self, struct s5__msgq *q, uint32_t cell,
 
 	if (!lane || lane->head != cell || lane->type != m->type)
 		return false; /* M3: what is removed leads its lane */
-	if (cell != q->head && !(before = s5__message_at(m->fifo_prev)))
+	/* M1, too: a list that leads back into itself must come to an end. */
+	if (cell != q->head && (!(before = s5__message_at(m->fifo_prev)) ||
+				before->fifo_next != cell))
 		return false;
-	if (cell != q->tail && !(after = s5__message_at(m->fifo_next)))
+	if (cell != q->tail && (!(after = s5__message_at(m->fifo_next)) ||
+				after->fifo_prev != cell))
 		return false;
 	log_queue(self, q);
 	s5__tx_log64(self, &lane->head);
