@@ -43,6 +43,16 @@ static int let_signals_in(struct s5__self *self)
 								 : AGAIN;
 }
 
+/* What follows from a step that needed a lock: after a wait for one that was
+ * not to be had (-EAGAIN), AGAIN or -EINTR. */
+static int after_lock(struct s5__self *self, int err)
+{
+	if (S5_LIKELY(err != -EAGAIN))
+		return err;
+	err = s5__lock_wait(self);
+	return err ? err : AGAIN;
+}
+
 /*
  * Locks the queue for a caller who needs `want`. 0, AGAIN after a wait for the
  * lock, -EACCES, -EIDRM, -EINTR.
@@ -61,11 +71,7 @@ static int lock_queue(struct s5__self *self, const struct call *c,
 		/* a race with removal must not look like a lack of rights */
 		return s5__a32_load_rlx(&q->id) == id ? err : -EIDRM;
 	}
-	err = s5__lock(self, &q->lock);
-	if (S5_UNLIKELY(err == -EAGAIN)) {
-		err = s5__lock_wait(self);
-		return err ? err : AGAIN;
-	}
+	err = after_lock(self, s5__lock(self, &q->lock));
 	if (S5_UNLIKELY(err))
 		return err;
 	/* relaxed: the lock orders it */
@@ -255,17 +261,18 @@ static int send(struct s5__self *self, int id, const void *user, size_t size,
 	if (s5__probe((const char *)user + sizeof(long), size, S5__PROBE_READ))
 		return -EFAULT;
 	do {
-		err = s5__body_make(self, (const char *)user + sizeof(long),
-				    type, size);
-		if (S5_UNLIKELY(err == -EAGAIN))
-			err = s5__lock_wait(self) ? -EINTR : AGAIN;
+		err = after_lock(self, s5__body_make(self,
+						     (const char *)user +
+							     sizeof(long),
+						     type, size));
 	} while (err == AGAIN);
 	if (S5_UNLIKELY(err))
 		return err;
 	c.q = s5__msgq_find(id);
 	err = c.q ? AGAIN : -EINVAL;
 	while (err == AGAIN) {
-		err = s5__cells_reserve(self, 1); /* for a lane */
+		/* for a lane */
+		err = after_lock(self, s5__cells_reserve(self, 1));
 		if (err == 0)
 			err = send_once(self, &c, size);
 		if (err == AGAIN && self->wait_gen != c.gen)
@@ -500,7 +507,7 @@ static long receive_copy(struct s5__self *self, struct call *c, void *user,
 	while (err == AGAIN) {
 		if (self->slot->hand)
 			s5__body_free(self);
-		err = s5__body_alloc(self, 1, need);
+		err = after_lock(self, s5__body_alloc(self, 1, need));
 		if (err == 0)
 			err = copy_once(self, c, &want, position, &need);
 		if (err == AGAIN && self->wait_gen != c->gen)
@@ -530,7 +537,8 @@ static long receive(struct s5__self *self, int id, void *user, size_t size,
 		return -EINVAL;
 	parse(&want, size, type, flags);
 	while (err == AGAIN) {
-		err = s5__cells_reserve(self, 1); /* for a lane */
+		/* for a lane */
+		err = after_lock(self, s5__cells_reserve(self, 1));
 		if (err == 0)
 			err = receive_once(self, &c, &want);
 		if (err == AGAIN && self->wait_gen != c.gen)
