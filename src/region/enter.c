@@ -39,6 +39,11 @@ static struct s5__a32 exit_key_made;
  */
 #define SIGNAL_FRAME 512u
 
+/* How long a thread waits for a slot: some seconds, on a busy machine more. */
+#define SLOT_YIELDS 100
+#define SLOT_NAP_NS 2000000u
+#define SLOT_TRIES  1000
+
 /* --- the process -------------------------------------------------------- */
 
 static uint64_t read_pid_ns(void)
@@ -239,7 +244,23 @@ static void add_slots_ahead(struct s5__self *self)
 	if (self->idx / 8u + 1 < chunks || self->idx % 8u < 3 ||
 	    chunks >= S5__SLOT_CHUNK)
 		return;
-	(void)s5__chunk_add(self, dir, chunks, &h->slot_chunks);
+	while (s5__chunk_add(self, dir, chunks, &h->slot_chunks) == -EAGAIN)
+		(void)s5__lock_wait(self); /* others count on it */
+}
+
+/* Somebody is adding slots: yields, then sleeps a little. */
+static void wait_for_slots(int tries)
+{
+	struct s5__a32 *chunks = &s5__header()->slot_chunks;
+	uint32_t seen = s5__a32_load_rlx(chunks); /* only compared */
+	uint64_t until = s5__now_ns() + SLOT_NAP_NS;
+	struct timespec t = {(time_t)(until / 1000000000u),
+			     (long)(until % 1000000000u)};
+
+	if (tries < SLOT_YIELDS)
+		(void)s5__sys(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+	else
+		(void)s5__futex_wait(s5__a32_raw(chunks), seen, &t);
 }
 
 static int register_thread(struct s5__self *self)
@@ -248,10 +269,10 @@ static int register_thread(struct s5__self *self)
 	uint64_t state = 0;
 	uint32_t idx = 0;
 
-	for (int tries = 0; tries < 1000 && idx == 0; tries++) {
+	for (int tries = 0; tries < SLOT_TRIES && idx == 0; tries++) {
 		idx = claim_slot(tid, &state);
-		if (idx == 0) /* somebody is adding slots */
-			(void)s5__sys(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+		if (idx == 0)
+			wait_for_slots(tries);
 	}
 	if (idx == 0)
 		return -ENOMEM;
