@@ -8,7 +8,7 @@
 use strict;
 use warnings;
 use Digest::MD5 qw(md5_hex);
-use Errno qw(EAGAIN EIDRM EINTR ENOMSG);
+use Errno qw(EAGAIN EIDRM EINTR EINVAL ENOMSG);
 use IPC::Msg;
 use IPC::SysV qw(IPC_CREAT IPC_EXCL IPC_NOWAIT);
 
@@ -65,9 +65,10 @@ sub server {
 		$served++;
 	}
 	die "served $served\n" if $served != CLIENTS * JOBS;
-	# Until the queue is removed.
+	# Until the queue is removed, or it is already.
 	my $type = $queue->rcv($job, SIZE, STOP);
-	die "no EIDRM but $!\n" if defined $type || !$!{EIDRM};
+	die "no EIDRM but $!\n"
+		if defined $type || !($!{EIDRM} || $!{EINVAL});
 	return;
 }
 
