@@ -388,7 +388,7 @@ static void make_room(struct s5__slot *s)
 
 	if (last == 0)
 		return;
-	while (c && s5__cell_at(c->mag_next) && n < 2 * S5__MAG_MAX) {
+	while (c && s5__cell_at(c->mag_next) && n < 4 * S5__MAG_MAX) {
 		c = s5__cell_at(c->mag_next);
 		n++;
 	}
@@ -459,6 +459,22 @@ static void give_batch(struct s5__self *self, uint32_t *mag, uint32_t n)
 	s5__tx_commit(self);
 }
 
+/* Halves mag[0], whose rest becomes mag[1], which is empty. */
+static void split_magazine(struct s5__slot *s)
+{
+	struct s5__cell *c = s5__cell_at(s->mag[0]);
+
+	for (uint32_t n = 1; c && n < S5__MAG_MAX; n++)
+		c = s5__cell_at(c->mag_next);
+	if (!c)
+		return;
+	s->mag[1] = c->mag_next; /* a death here: [0] contains [1] */
+	s->mag_n[1] = s->mag_n[0] - S5__MAG_MAX;
+	s5__order();
+	c->mag_next = 0;
+	s->mag_n[0] = S5__MAG_MAX;
+}
+
 void s5__cells_overflow(struct s5__self *self)
 {
 	struct s5__header *h = s5__header();
@@ -466,6 +482,9 @@ void s5__cells_overflow(struct s5__self *self)
 
 	if (s->mag_n[0] < S5__MAG_MAX)
 		return;
+	/* Who takes in more than it gives out, in turns, has just this one. */
+	if (s->mag[1] == 0 && s->mag_n[0] >= 2 * S5__MAG_MAX)
+		split_magazine(s);
 	if (s->mag[1]) {
 		if (s5__lock(self, &h->heap_lock))
 			return; /* the magazine grows; tried again next time */
