@@ -245,7 +245,8 @@ static int choose(const char *dir)
 		err = export_dir(path);
 	if (!err)
 		err = cli_restart();
-	cli_error("cannot use the directory %s: %s; %s", dir, strerror(-err),
+	cli_error("cannot use the directory %.100s%s: %s; %s", dir,
+		  strlen(dir) > 100 ? "..." : "", strerror(-err),
 		  err == -ENAMETOOLONG ? too_long_hint
 				       : "see the manual, sysfive(1)");
 	return CLI_FAILED;

@@ -45,7 +45,7 @@ static const struct cli_column column[N_COLUMNS] = {
 	[W_TID] = {"TID", "thread that waits", RIGHT},
 	[W_COMMAND] = {"COMMAND", "name of the process", 0},
 	[W_SINCE] = {"SINCE", "when it began to wait", 0},
-	[W_FOR] = {"FOR", "what it waits for", CLI_COLUMN_WRAP},
+	[W_FOR] = {"FOR", "what it waits for", 0},
 	[W_WAIT] = {"WAIT", "send, any, type, except or upto", HIDDEN},
 	[W_TYPE] = {"TYPE", "of its message; or what WAIT is about",
 		    RIGHT | HIDDEN},

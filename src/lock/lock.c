@@ -149,7 +149,10 @@ static void recover(struct s5__self *self, uint64_t lock_off, uint32_t idx)
 		struct s5__slot *dead = s5__slot_at(idx);
 		uint32_t next;
 
-		if (!dead || s5__slot_holding(dead) != lock_off)
+		/* A link that lives again is somebody else's. PAIR slot-word:
+		 * acquire */
+		if (!dead || s5__slot_holding(dead) != lock_off ||
+		    !(s5__a32_load_acq(&dead->word) & FUTEX_OWNER_DIED))
 			break;
 		next = dead->recovering;
 		roll_back(dead);

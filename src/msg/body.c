@@ -84,6 +84,8 @@ static int make_chain(struct s5__self *self, struct s5__message *m,
 		s5__cell_taken(self, c);
 		link = &c->next;
 	}
+	if (pages_for(size) == 0)
+		return 0;
 	m->pages = s->pages;
 	s5__order(); /* a death here: named twice, counts once */
 	s->pages = 0;

@@ -324,7 +324,8 @@ static long take_home(struct s5__self *self, void *user, size_t size)
 		return -EIDRM;
 	}
 	self->last_did = DID_RECEIVE;
-	n = m->size < size ? m->size : size;
+	n = *(const volatile uint64_t *)&m->size; /* read once */
+	n = n < size ? n : size;
 	if (S5_UNLIKELY(s5__probe(user, sizeof(long) + n, S5__PROBE_WRITE))) {
 		/* A bad pointer does not lose the message. */
 		while (s->hand && s5__msg_facility.drop(self, s) == -EAGAIN)

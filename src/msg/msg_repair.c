@@ -23,7 +23,8 @@ static bool may_touch(const struct s5__self *self, struct s5__slot *s)
 {
 	return s == self->slot ||
 	       (s5__a32_load_rlx(&s->word) & FUTEX_OWNER_DIED) ||
-	       (s5__a32_load_rlx(&s->wait_word) & S5__WAIT_REVOKED);
+	       (s5__a32_load_rlx(&s->wait_word) &
+		(S5__WAIT_REVOKED | S5__WAIT_TAKEN)) == S5__WAIT_REVOKED;
 }
 
 /* Takes the slot's waiter off its list. */

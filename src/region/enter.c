@@ -133,7 +133,13 @@ static int register_process(void)
 			s5__sys(SYS_membarrier,
 				MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0,
 				0, 0, 0) == 0;
-		*page = s5__a32_add_full(&epochs, 1) + 1;
+		uint32_t none = 0; /* of racing threads one decides */
+
+		(void)__atomic_compare_exchange_n(page, &none,
+						  s5__a32_add_full(&epochs, 1) +
+							  1,
+						  0, __ATOMIC_SEQ_CST,
+						  __ATOMIC_SEQ_CST);
 	}
 	s5__epoch = page;
 	return 0;
@@ -144,6 +150,8 @@ static void after_fork_in_child(void)
 	/* The parent's slot word must not be marked by our death. */
 	if (s5__self.robust)
 		s5__self.robust->list_op_pending = NULL;
+	/* a call that a handler of this thread interrupted is the parent's */
+	s5__self.wait_gen++;
 	s5__defer_fork_child();
 }
 
@@ -185,7 +193,8 @@ static uint32_t claim_slot(uint32_t tid, uint64_t *ret_state)
 		    !s5__a64_cas_full(&s->state, old, state))
 			continue;
 		*ret_state = state;
-		s->pid = s5__process.pid;
+		/* a vfork child may have changed what the process knows */
+		s->pid = (uint32_t)s5__sys(SYS_getpid, 0, 0, 0, 0, 0, 0);
 		s->tid = tid;
 		s->pid_ns = s5__process.pid_ns;
 		s->start = s5__process.start;
@@ -209,6 +218,7 @@ static void reset_slot(struct s5__slot *s)
 	s->pages = 0;
 	s->dismantle = 0;
 	s->wait_kind = S5__WAIT_NONE;
+	s5__a32_store_rlx(&s->wait_word, 0);
 	s->euid = (uint32_t)s5__sys(SYS_geteuid, 0, 0, 0, 0, 0, 0);
 }
 
