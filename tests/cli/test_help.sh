@@ -11,7 +11,7 @@ for option in --help -h; do
 	cli_has "$out" '^Usage: sysfive ' 'says how it is used'
 	cli_empty "$err" 'and nothing on standard error'
 done
-for verb in run limits bench; do
+for verb in run limits ls rm bench; do
 	cli_status 0 "the command's help" "$S5_CMD" --help
 	cli_has "$out" "^  $verb " "names $verb"
 	cli_status 0 "$verb --help" "$S5_CMD" "$verb" --help

@@ -7,6 +7,9 @@
  * in the end: nothing twice; nothing lost but what a receiver had taken when it
  * was killed (A-073); in order as long as no receiver is killed.
  *
+ * In two pid namespaces, whose processes have the same pids at all times, the
+ * death of one must not be taken for that of its namesake (root only).
+ *
  * S5_STORM_SECONDS=N makes each storm longer.
  */
 #include "check.h"
@@ -15,12 +18,15 @@
 #include "msg/room.h"
 #include "region/ns.h"
 
+#include <linux/sched.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -34,7 +40,8 @@
 #define NUMBERS	  1024 /* messages of one incarnation */
 #define STUCK_NS  5000000000ull
 #define KEY	  77
-#define NEVER	  99 /* a type that nobody sends */
+#define NEVER	  99  /* a type that nobody sends */
+#define FIRST_PID 100 /* in a pid namespace of our own */
 
 struct log {
 	volatile int id;
@@ -54,6 +61,7 @@ struct message {
 enum role { SENDER, RECEIVER, WAITER, REMOVER };
 struct storm {
 	bool kill_receivers, remove;
+	bool choose_pids; /* in a pid namespace */
 	uint32_t kills[4], lost, unconfirmed;
 };
 
@@ -165,11 +173,24 @@ static enum role role_of(int i)
 						   : REMOVER;
 }
 
+/* A fork whose child has that pid. No handlers of pthread_atfork() run, so the
+ * caller must not be known to the library. */
+static pid_t fork_as(pid_t pid)
+{
+	struct clone_args args = {
+		.exit_signal = SIGCHLD,
+		.set_tid = (uint64_t)(uintptr_t)&pid,
+		.set_tid_size = 1,
+	};
+
+	return (pid_t)CHECK_OK(syscall(SYS_clone3, &args, sizeof(args)));
+}
+
 static pid_t start(const struct storm *st, int i)
 {
 	static uint16_t last[LIVES];
 	uint64_t child_seed = harness_random(&seed);
-	pid_t pid = CHECK_OK(fork());
+	pid_t pid = st->choose_pids ? fork_as(FIRST_PID + i) : CHECK_OK(fork());
 
 	if (pid)
 		return pid;
@@ -233,11 +254,13 @@ static void rage(struct storm *st, uint64_t ns)
 		CHECK(now - moved < STUCK_NS, "nothing moves after %u messages",
 		      before);
 	}
-	/* Receivers last, and only when they sleep, unless they may die. */
+	/* Receivers last, and only when nothing is left, unless they may die.
+	 */
 	for (int i = 0; i < procs; i++)
 		if (role_of(i) != RECEIVER)
 			strike(st, pid, i);
-	CHECK_EQ_INT(check_settle(), 0);
+	if (!st->choose_pids)
+		CHECK_EQ_INT(check_settle(), 0);
 	for (int i = 0; i < procs; i++) {
 		if (role_of(i) != RECEIVER)
 			continue;
@@ -279,6 +302,51 @@ static void account(struct storm *st)
 	}
 }
 
+struct part {
+	struct storm *st;
+	uint64_t ns, seed;
+};
+
+static void be_init(void *arg)
+{
+	struct part *part = arg;
+
+	/* /proc is that of the outer namespace; so it is in many containers. */
+	CHECK_EQ_INT(getpid(), 1);
+	seed = part->seed;
+	rage(part->st, part->ns);
+}
+
+static void enter_and_rage(void *arg)
+{
+	if (unshare(CLONE_NEWPID) != 0)
+		SKIP("may not make a pid namespace");
+	harness_join(harness_spawn(be_init, arg));
+}
+
+/* The same in two pid namespaces at once. */
+static void rage_twice(struct storm *st, uint64_t ns)
+{
+	struct storm *two = mmap(NULL, 2 * sizeof(*two), PROT_READ | PROT_WRITE,
+				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t pid[2];
+
+	CHECK(two != MAP_FAILED);
+	for (int i = 0; i < 2; i++) {
+		struct part part = {&two[i], ns, harness_random(&seed)};
+
+		two[i] = (struct storm){.kill_receivers = true,
+					.choose_pids = true};
+		pid[i] = harness_spawn(enter_and_rage, &part);
+	}
+	for (int i = 0; i < 2; i++) {
+		harness_join(pid[i]);
+		for (int k = 0; k < 4; k++)
+			st->kills[k] += two[i].kills[k];
+	}
+	CHECK_OK(munmap(two, 2 * sizeof(*two)));
+}
+
 static void storm(struct storm *st)
 {
 	static struct check_report r;
@@ -298,7 +366,10 @@ static void storm(struct storm *st)
 	log_->id = s5__msgget(KEY, IPC_CREAT | 0600);
 	CHECK(log_->id >= 0);
 	for (int round = 0; round < 2; round++) {
-		rage(st, ns);
+		if (st->choose_pids)
+			rage_twice(st, ns);
+		else
+			rage(st, ns);
 		CHECK_EQ_INT(check_settle(), 0);
 		drain();
 		check_clean("after a round");
@@ -340,4 +411,15 @@ TEST_TIMEOUT(kill_and_remove, 600)
 	struct storm st = {.kill_receivers = true, .remove = true};
 
 	storm(&st);
+}
+
+TEST_TIMEOUT(kill_namesakes, 600)
+{
+	struct storm st = {.kill_receivers = true, .choose_pids = true};
+
+	if (geteuid() != 0)
+		SKIP("only root may make pid namespaces");
+	storm(&st);
+	CHECK(st.lost <= st.kills[RECEIVER], "%u lost, %u receivers killed",
+	      st.lost, st.kills[RECEIVER]);
 }

@@ -23,11 +23,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PROCS	  3
-#define NUMBERS	  (1 << 24)
-#define NONE	  UINT32_MAX
-#define FILLER	  (NUMBERS - 1) /* sent by the parent to let them go */
-#define STUCK_NS  8000000000ll
+#define PROCS	 3
+#define NUMBERS	 (1 << 24)
+#define NONE	 UINT32_MAX
+#define FILLER	 (NUMBERS - 1) /* sent by the parent to let them go */
+#define STUCK_NS 8000000000ll
 
 struct notes {
 	volatile int is_over;
@@ -146,11 +146,11 @@ static void handle(int sig)
 
 static void start_timers(void)
 {
-	struct sigaction sa = { .sa_handler = handle };
-	struct sigevent ev = { .sigev_notify = SIGEV_SIGNAL,
-			       .sigev_signo = SIGUSR1 };
-	struct itimerspec often = { { 0, 170000 }, { 0, 170000 } };
-	struct itimerval real = { { 0, 100 }, { 0, 100 } };
+	struct sigaction sa = {.sa_handler = handle};
+	struct sigevent ev = {.sigev_notify = SIGEV_SIGNAL,
+			      .sigev_signo = SIGUSR1};
+	struct itimerspec often = {{0, 170000}, {0, 170000}};
+	struct itimerval real = {{0, 100}, {0, 100}};
 	timer_t t;
 
 	CHECK_OK(sigaction(SIGALRM, &sa, NULL));
@@ -191,7 +191,7 @@ static void be_member(void *arg)
 		notes->done[me]++;
 	}
 	{
-		struct itimerval none = { { 0, 0 }, { 0, 0 } };
+		struct itimerval none = {{0, 0}, {0, 0}};
 
 		(void)setitimer(ITIMER_REAL, &none, NULL);
 	}
@@ -209,9 +209,9 @@ static int64_t now_ns(void)
 /* Lets those go that block, and takes what is there. */
 static void serve(void)
 {
-	struct message m = { .type = 1 + FILLER % 5,
-			     .number = FILLER,
-			     .check = ~(uint32_t)FILLER };
+	struct message m = {.type = 1 + FILLER % 5,
+			    .number = FILLER,
+			    .check = ~(uint32_t)FILLER};
 
 	while (receive_one(&m, 0, IPC_NOWAIT) == 0)
 		;
@@ -258,7 +258,7 @@ HELPER(storm)
 	const char *s = getenv("S5_STORM_SECONDS");
 	int64_t now = now_ns(), moved = now;
 	int64_t end = now + (s ? atoll(s) : 3) * 1000000000ll;
-	uint32_t before[PROCS] = { 0 };
+	uint32_t before[PROCS] = {0};
 	pid_t pid[PROCS];
 	int left = PROCS;
 
@@ -269,7 +269,7 @@ HELPER(storm)
 	for (int i = 0; i < PROCS; i++)
 		pid[i] = harness_spawn(be_member, (void *)(intptr_t)i);
 	while (now < end && notes->next < FILLER - 1000) {
-		struct timespec gap = { 0, 10000000 };
+		struct timespec gap = {0, 10000000};
 
 		nanosleep(&gap, NULL);
 		now = now_ns();
@@ -282,7 +282,7 @@ HELPER(storm)
 	}
 	notes->is_over = 1;
 	while (left > 0) {
-		struct timespec gap = { 0, 1000000 };
+		struct timespec gap = {0, 1000000};
 
 		serve();
 		nanosleep(&gap, NULL);
