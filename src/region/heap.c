@@ -187,23 +187,6 @@ static int refill_punched(struct s5__self *self, uint32_t k)
 	return 0;
 }
 
-/* A page without memory must not be taken for one that has it. */
-static int refill_or_return(struct s5__self *self, uint32_t k)
-{
-	struct s5__header *h = s5__header();
-	uint32_t rounds = h->bump / TAKE_AT_MOST + 2;
-
-	if (refill_punched(self, k) == 0)
-		return 0;
-	while (self->slot->pages && rounds-- > 0) {
-		if (s5__lock(self, &h->heap_lock) != 0)
-			continue;
-		(void)s5__pages_put_some(self, &self->slot->pages);
-		s5__unlock(self, &h->heap_lock);
-	}
-	return -ENOMEM;
-}
-
 int s5__pages_take(struct s5__self *self, uint32_t n)
 {
 	struct s5__header *h = s5__header();
@@ -226,7 +209,7 @@ int s5__pages_take(struct s5__self *self, uint32_t n)
 		s5__unlock(self, &h->heap_lock);
 		S5_CRASH_POINT("heap-pages-taken");
 		if (punched)
-			err = refill_or_return(self, k);
+			err = refill_punched(self, k);
 		else if (k == 0)
 			err = grow(self, n < GROW_MAX ? n : GROW_MAX);
 		if (err)
@@ -338,14 +321,12 @@ bool s5__pages_put_some(struct s5__self *self, uint32_t *head)
 	rest = *tail;
 	s5__tx_log32(self, head);
 	s5__tx_log32(self, tail);
-	s5__tx_log32(self, &h->punched);
-	s5__tx_log32(self, &h->punched_n);
+	s5__tx_log32(self, &h->free_page);
+	s5__tx_log32(self, &h->free_n);
 	s5__tx_arm(self);
-	/* Some may be without memory, if it died before they were reserved
-	 * again: all are treated so. */
-	*tail = h->punched;
-	h->punched = first;
-	h->punched_n += k;
+	*tail = h->free_page;
+	h->free_page = first;
+	h->free_n += k;
 	*head = rest;
 	s5__tx_commit(self);
 	return rest == 0;
