@@ -222,13 +222,15 @@ int s5__pages_take(struct s5__self *self, uint32_t n)
 /* Gives the memory of a chain back to the file system, run by run. */
 static void punch(uint32_t page, uint32_t n)
 {
-	while (n > 0 && page) {
+	/* The links may have changed since they were counted: look again. */
+	while (n > 0 && s5__page_at(page)) {
 		uint32_t lo = page, hi = page + 1;
 		uint32_t *link = s5__page_link(page);
 
 		n--;
 		page = link ? *link : 0;
-		while (n > 0 && (page == hi || page + 1 == lo)) {
+		while (n > 0 && (page == hi || page + 1 == lo) &&
+		       s5__page_at(page)) {
 			link = s5__page_link(page);
 			if (page == hi)
 				hi++;
@@ -251,6 +253,15 @@ static uint32_t most_pages(void)
 	return (uint32_t)(s5__a64_load_rlx(&s5__arena.open) >> S5__PAGE_SHIFT);
 }
 
+/* The page that a link leads to, read once; 0 if there is none. Then it has a
+ * link, too. */
+static uint32_t link_of(const uint32_t *link)
+{
+	uint32_t page = *(const volatile uint32_t *)link;
+
+	return page && s5__page_at(page) && s5__page_link(page) ? page : 0;
+}
+
 int s5__pages_put(struct s5__self *self, uint32_t *head)
 {
 	struct s5__header *h = s5__header();
@@ -260,6 +271,7 @@ int s5__pages_put(struct s5__self *self, uint32_t *head)
 	uint32_t *list = &h->free_page;
 	uint32_t *list_n = &h->free_n;
 	uint32_t seen = 0;
+	uint32_t next;
 	int err;
 
 	if (first == 0)
@@ -268,15 +280,14 @@ int s5__pages_put(struct s5__self *self, uint32_t *head)
 		*head = 0; /* damaged */
 		return 0;
 	}
-	while (*tail && s5__page_at(*tail)) {
-		if (*tail == seen || k > most_pages()) {
+	for (; (next = link_of(tail)) != 0; k++) {
+		if (next == seen || k > most_pages()) {
 			*head = 0; /* damaged: it leads back into itself */
 			return 0;
 		}
 		if ((k & (k - 1)) == 0)
-			seen = *tail;
-		tail = s5__page_link(*tail);
-		k++;
+			seen = next;
+		tail = s5__page_link(next);
 	}
 	if (h->free_n > KEEP_FREE) { /* racy read: only a policy */
 		punch(first, k);
@@ -306,7 +317,7 @@ bool s5__pages_put_some(struct s5__self *self, uint32_t *head)
 	uint32_t first = *head;
 	uint32_t *tail = s5__page_link(first);
 	uint32_t k = 1;
-	uint32_t rest;
+	uint32_t next, rest;
 
 	if (first == 0)
 		return true;
@@ -314,11 +325,9 @@ bool s5__pages_put_some(struct s5__self *self, uint32_t *head)
 		*head = 0; /* damaged */
 		return true;
 	}
-	while (k < TAKE_AT_MOST && *tail && s5__page_at(*tail)) {
-		tail = s5__page_link(*tail);
-		k++;
-	}
-	rest = *tail;
+	for (; k < TAKE_AT_MOST && (next = link_of(tail)) != 0; k++)
+		tail = s5__page_link(next);
+	rest = link_of(tail);
 	s5__tx_log32(self, head);
 	s5__tx_log32(self, tail);
 	s5__tx_log32(self, &h->free_page);
