@@ -134,6 +134,8 @@ int s5__body_make(struct s5__self *self, const void *user, int64_t type,
 	if (S5_UNLIKELY(err))
 		return err;
 	m = s5__message_at(self->slot->hand);
+	if (S5_UNLIKELY(!m))
+		return -ENOMEM; /* damaged meanwhile */
 	if (S5_LIKELY(size <= S5__MSG_INLINE)) {
 		memcpy(m->data, user, size);
 		return 0;
