@@ -80,6 +80,8 @@ static int create(struct s5__self *self, const struct s5__kind_ops *ops,
 	uint32_t *bucket = key == IPC_PRIVATE ? NULL : bucket_of(ops, key);
 	uint32_t seq = names->seq;
 
+	if (!ipc)
+		return -ENOSPC; /* the directory was damaged meanwhile */
 	if (index + 1 <= names->last && ++seq >= SEQ_MAX)
 		seq = 0;
 	ipc->key = key;
@@ -126,6 +128,8 @@ static int use(const struct s5__kind_ops *ops, uint32_t index, int flags,
 
 	if ((flags & IPC_CREAT) && (flags & IPC_EXCL))
 		return -EEXIST;
+	if (!ipc)
+		return -ENOENT; /* damaged meanwhile */
 	err = ops->suits ? ops->suits(ipc, arg) : 0;
 	if (err == 0)
 		err = s5__perm_check(ipc, want);
@@ -146,8 +150,10 @@ static int get_once(struct s5__self *self, const struct s5__kind_ops *ops,
 		uint32_t at = find_key(ops, key, &link);
 
 		if (at) {
+			const struct s5__ipc *ipc = ops->at(at - 1);
+
 			*ret_index = at - 1;
-			*ret_dying = ops->at(at - 1)->phase != S5__PHASE_LIVE;
+			*ret_dying = ipc && ipc->phase != S5__PHASE_LIVE;
 			return *ret_dying ? -EAGAIN
 					  : use(ops, at - 1, flags, arg);
 		}
