@@ -85,6 +85,8 @@ static void init(uint32_t index, const void *arg)
 	struct s5__msgq *q = s5__msgq_at(index);
 
 	(void)arg;
+	if (!q)
+		return; /* damaged meanwhile */
 	q->head = 0;
 	q->tail = 0;
 	q->qnum = 0;
@@ -110,13 +112,18 @@ static void init(uint32_t index, const void *arg)
 
 static void publish_log(struct s5__self *self, uint32_t index)
 {
-	s5__tx_log32(self, s5__a32_raw(&s5__msgq_at(index)->id));
+	struct s5__msgq *q = s5__msgq_at(index);
+
+	if (q)
+		s5__tx_log32(self, s5__a32_raw(&q->id));
 }
 
 static void publish(uint32_t index, uint32_t id)
 {
-	/* PAIR queue-id: release */
-	s5__a32_store_rel(&s5__msgq_at(index)->id, id + 1);
+	struct s5__msgq *q = s5__msgq_at(index);
+
+	if (q) /* PAIR queue-id: release */
+		s5__a32_store_rel(&q->id, id + 1);
 }
 
 const struct s5__kind_ops s5__msg_kind = {
