@@ -68,13 +68,14 @@ static void log_queue(struct s5__self *self, struct s5__msgq *q)
 }
 
 static void put_in_front(struct s5__msgq *q, struct s5__lane *lane,
-			 struct s5__message *m, uint32_t cell)
+			 struct s5__message *m, uint32_t cell,
+			 struct s5__message *first)
 {
 	m->fifo_prev = 0;
 	m->fifo_next = q->head;
 	m->lane_next = lane->head;
-	if (q->head)
-		s5__message_at(q->head)->fifo_prev = cell;
+	if (first)
+		first->fifo_prev = cell;
 	else
 		q->tail = cell;
 	q->head = cell;
@@ -130,7 +131,7 @@ bool s5__msgq_append(struct s5__self *self, struct s5__msgq *q,
 	s5__tx_arm(self);
 	m->lane = lane_cell;
 	if (in_front)
-		put_in_front(q, lane, m, cell);
+		put_in_front(q, lane, m, cell, last);
 	else
 		put_at_end(q, lane, m, cell, last, lane_last);
 	if (S5_UNLIKELY(q->skip_type != 0)) {
