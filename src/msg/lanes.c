@@ -105,7 +105,7 @@ uint32_t s5__lane_add(struct s5__self *self, struct s5__msgq *q, int64_t type)
 		if (n->bit < bit)
 			break;
 		above = n->bit;
-		link = &n->child[(uint64_t)type >> n->bit & 1u];
+		link = &n->child[(uint64_t)type >> (n->bit & 63u) & 1u];
 	}
 	s5__tx_log32(self, link);
 	s5__tx_log32(self, &q->n_lanes);
@@ -139,7 +139,7 @@ static uint32_t *link_to(struct s5__msgq *q, int64_t type, uint32_t target)
 		if (!is_inner(*link) || !n || n->bit >= above)
 			return NULL;
 		above = n->bit;
-		link = &n->child[(uint64_t)type >> n->bit & 1u];
+		link = &n->child[(uint64_t)type >> (n->bit & 63u) & 1u];
 	}
 	return link;
 }
@@ -157,7 +157,7 @@ static uint32_t parent_of(const struct s5__msgq *q, int64_t type, uint32_t leaf)
 			return 0;
 		above = n->bit;
 		parent = ref;
-		ref = n->child[(uint64_t)type >> n->bit & 1u];
+		ref = n->child[(uint64_t)type >> (n->bit & 63u) & 1u];
 	}
 	return parent;
 }
@@ -191,7 +191,7 @@ static bool unlink_leaf(struct s5__self *self, struct s5__msgq *q,
 	if (move)
 		s5__tx_log32(self, move);
 	s5__tx_arm(self);
-	*up = p->child[~(uint64_t)lane->type >> p->bit & 1u];
+	*up = p->child[~(uint64_t)lane->type >> (p->bit & 63u) & 1u];
 	p->has_node = 0;
 	if (move) {
 		/* `up` may be a link inside of the node that moves. */
