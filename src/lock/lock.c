@@ -227,7 +227,7 @@ static enum look look_at(struct s5__self *self, struct s5__a32 *lock, bool take,
 	if (o == 0)
 		return LOOK_FREE;
 	owner = s5__slot_at(o);
-	if (!owner || o == self->idx)
+	if (!owner || owner == self->slot) /* damage may alias an index */
 		return LOOK_SUSPECT;
 	v = s5__a32_load_acq(&owner->word); /* PAIR slot-word: acquire */
 	if (v & FUTEX_OWNER_DIED) {
