@@ -355,20 +355,23 @@ static void scribble(void)
 /* --- runs
  * ------------------------------------------------------------------------ */
 
-static pid_t worker[WORKERS];
+static pid_t worker[WORKERS], waiter[2];
 
 /* For whoever looks into a hang: where all of them are. */
 static void show_stacks(void)
 {
-	char command[128];
+	for (int i = 0; i < WORKERS + 2 && getenv("S5_HOSTILE_GDB"); i++) {
+		pid_t pid = i < WORKERS ? worker[i] : waiter[i - WORKERS];
+		char command[160];
 
-	for (int w = 0; w < WORKERS && getenv("S5_HOSTILE_GDB"); w++) {
 		snprintf(command, sizeof(command),
-			 "gdb -p %d -batch -ex bt 2>/dev/null | grep '^#'",
-			 (int)worker[w]);
-		printf("worker %d\n", w);
+			 "gdb -p %d -batch -ex bt -ex 'p s5__self' 2>/dev/null "
+			 "| grep '^[#$]'",
+			 (int)pid);
+		printf("%s, process %d\n", i < WORKERS ? "worker" : "waiter",
+		       (int)pid);
 		(void)fflush(stdout);
-		if (worker[w] && system(command) != 0)
+		if (pid && system(command) != 0)
 			printf("no stack\n");
 	}
 }
@@ -433,7 +436,7 @@ static void scribble_on(void *arg)
 static void run(const char *kind, uint64_t seed)
 {
 	bool at_rest = strcmp(kind, "rest") == 0;
-	pid_t waiter[2], writer = 0;
+	pid_t writer = 0;
 	int workers = at_rest ? 1 : WORKERS;
 	char dir[256], path[300];
 	char *top = getenv("SYSFIVE_DIR");
