@@ -199,8 +199,8 @@ bool s5__slot_check_gone(struct s5__slot *s)
 
 	if (v & FUTEX_OWNER_DIED)
 		return true;
-	if (s->pid_ns != s5__process.pid_ns || s->tid == 0)
-		return false;
+	if (s->pid_ns != s5__process.pid_ns || s->pid_ns == 0 || s->tid == 0)
+		return false; /* 0: unknown, perhaps another */
 	if (s5__sys(SYS_tgkill, (long)s->pid, (long)s->tid, 0, 0, 0, 0) !=
 		    -ESRCH ||
 	    (v & FUTEX_TID_MASK & ~s->tid))
