@@ -288,6 +288,8 @@ static int register_thread(struct s5__self *self)
 		return -ENOMEM;
 	self->idx = idx;
 	self->slot = s5__slot_at(idx);
+	if (!self->slot)
+		return -ENOMEM; /* the directory was damaged meanwhile */
 	self->pending_saved = NULL;
 	self->wake_n = 0;
 	self->log_n = 0;
