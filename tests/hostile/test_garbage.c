@@ -35,6 +35,7 @@
 #define TICK_US	   5000
 #define CALLS	   150 /* of a worker at rest */
 #define AT_WORK_NS 200000000ull
+#define MOST_NS	   1000000000ull
 
 struct stage {
 	volatile int is_over;
@@ -172,9 +173,13 @@ static void call(int what)
 	}
 }
 
+/* Each call may wait for what damage keeps from coming; not all of them. */
 static void work(int w, uint32_t most)
 {
-	while (!stage->is_over && stage->calls[w] < most) {
+	uint64_t end = s5__now_ns() + MOST_NS;
+
+	while (!stage->is_over && stage->calls[w] < most &&
+	       s5__now_ns() < end) {
 		int what = (int)rnd(11);
 
 		stage->what[w] = what;
