@@ -26,6 +26,7 @@
 #define OUTSIDE_NS    100000000u /* one sleep outside */
 #define SUSPECT_LOOKS 4u	 /* until a lock that nobody holds is damage */
 #define CHAIN_MAX     64u	 /* recoverers that died one after another */
+#define PUBLISH_TRIES 1000	 /* the word changes by handlers, and damage */
 
 static void deadline_in(struct timespec *t, uint64_t ns)
 {
@@ -78,12 +79,20 @@ static void publish(struct s5__wake_entry *e)
 {
 	struct s5__slot *w = s5__slot_at(e->slot);
 
-	if (!w || w->wait_seq != e->seq)
-		return;
-	w->result = e->result;
-	/* PAIR wait-result: release; the sleeper's look acquires it. */
-	e->asleep = s5__a32_or_full(&w->wait_word, S5__WAIT_DONE) &
-		    (S5__WAIT_ASLEEP | S5__WAIT_DONE);
+	for (int tries = 0; w && tries < PUBLISH_TRIES; tries++) {
+		/* PAIR wait-word: acquire; the word of a later wait comes with
+		 * its wait_seq. */
+		uint32_t v = s5__a32_load_acq(&w->wait_word);
+
+		if (w->wait_seq != e->seq || (v & S5__WAIT_DONE))
+			return; /* not any more, or published already */
+		w->result = e->result;
+		/* PAIR wait-result: release; the sleeper's look acquires it. */
+		if (s5__a32_cas_full(&w->wait_word, v, v | S5__WAIT_DONE)) {
+			e->asleep = v & S5__WAIT_ASLEEP;
+			return;
+		}
+	}
 }
 
 static void wake(const struct s5__wake_entry *e)
@@ -96,8 +105,8 @@ static void wake(const struct s5__wake_entry *e)
 
 void s5__wake_publish(struct s5__self *self)
 {
-	for (uint32_t i = 0; i < self->wake_n; i++) {
-		publish(&self->slot->wake[i]);
+	while (self->wake_done < self->wake_n) {
+		publish(&self->slot->wake[self->wake_done++]);
 		S5_CRASH_POINT("wake-published");
 	}
 }
@@ -110,12 +119,13 @@ void s5__wake_flush_slow(struct s5__self *self)
 			wake(&self->slot->wake[i]);
 	}
 	self->wake_n = 0;
+	self->wake_done = 0;
 	s5__a64_store_rlx(&self->slot->commit, 0);
 }
 
 void s5__tx_abort(struct s5__self *self)
 {
-	self->wake_n = 0;
+	self->wake_n = self->wake_done;
 	s5__tx_arm(self);
 	roll_back(self->slot);
 	self->log_n = 0;
@@ -138,21 +148,23 @@ static void finish_wakes(struct s5__slot *dead)
 }
 
 /*
- * `self` holds the lock that slot `idx` died with. If that one, in its turn,
- * died while it recovered another, its own log is empty and the other's is
- * still due: follow the chain. `holding` tells a link that is due from a stale
- * one.
+ * `self` holds the lock that the slot of `token` died with. If that one, in its
+ * turn, died while it recovered another, its own log is empty and the other's
+ * is still due: follow the chain. `holding` tells a link that is due from a
+ * stale one.
  */
-static void recover(struct s5__self *self, uint64_t lock_off, uint32_t idx)
+static void recover(struct s5__self *self, uint64_t lock_off, uint32_t token)
 {
 	for (uint32_t i = 0; i < CHAIN_MAX; i++) {
+		uint32_t idx = S5__TOKEN_IDX(token);
 		struct s5__slot *dead = s5__slot_at(idx);
 		uint32_t next;
 
 		/* A link that lives again is somebody else's. PAIR slot-word:
 		 * acquire */
 		if (!dead || s5__slot_holding(dead) != lock_off ||
-		    !(s5__a32_load_acq(&dead->word) & FUTEX_OWNER_DIED))
+		    !(s5__a32_load_acq(&dead->word) & FUTEX_OWNER_DIED) ||
+		    s5__token(idx, s5__a64_load_rlx(&dead->state)) != token)
 			break;
 		next = dead->recovering;
 		roll_back(dead);
@@ -164,29 +176,29 @@ static void recover(struct s5__self *self, uint64_t lock_off, uint32_t idx)
 			break;
 		}
 		/* Settle the far end first: this link leads to it. */
-		idx = next;
-		if (idx == self->idx)
+		token = next;
+		if (token == self->token)
 			break;
 	}
 	self->slot->recovering = 0;
 }
 
 bool s5__lock_take_over(struct s5__self *self, struct s5__a32 *lock,
-			uint32_t idx)
+			uint32_t token)
 {
-	struct s5__slot *dead = s5__slot_at(idx);
+	struct s5__slot *dead = s5__slot_at(S5__TOKEN_IDX(token));
 
-	self->slot->recovering = idx;
+	self->slot->recovering = token;
 	s5__announce(self, lock);
 	S5_CRASH_POINT("takeover-before");
 	/* PAIR lock: acquire; the kernel's mark ordered the dead's stores. */
-	if (!s5__a32_cas_acq(lock, idx, self->idx)) {
+	if (!s5__a32_cas_acq(lock, token, self->token)) {
 		self->slot->recovering = 0;
 		s5__a64_store_rlx(&self->slot->holding, self->sections);
 		return false;
 	}
 	S5_CRASH_POINT("takeover-after");
-	recover(self, s5__off(lock), idx);
+	recover(self, s5__off(lock), token);
 	/* The kernel woke one of those who waited for the dead. */
 	if (dead)
 		(void)s5__futex_wake(s5__a32_raw(&dead->word), INT32_MAX);
@@ -226,7 +238,7 @@ static enum look look_at(struct s5__self *self, struct s5__a32 *lock, bool take,
 
 	if (o == 0)
 		return LOOK_FREE;
-	owner = s5__slot_at(o);
+	owner = s5__slot_at(S5__TOKEN_IDX(o));
 	if (!owner || owner == self->slot) /* damage may alias an index */
 		return LOOK_SUSPECT;
 	v = s5__a32_load_acq(&owner->word); /* PAIR slot-word: acquire */
@@ -238,7 +250,8 @@ static enum look look_at(struct s5__self *self, struct s5__a32 *lock, bool take,
 	}
 	*ret_owner = owner;
 	*ret_word = v;
-	if (s5__slot_holding(owner) != s5__off(lock))
+	if (s5__token(S5__TOKEN_IDX(o), s5__a64_load_rlx(&owner->state)) != o ||
+	    s5__slot_holding(owner) != s5__off(lock))
 		return s5__a32_load_acq(lock) == o ? LOOK_SUSPECT : LOOK_FREE;
 	return LOOK_HELD;
 }
@@ -260,7 +273,8 @@ static void sleep_on_owner(struct s5__a32 *lock, struct s5__slot *owner,
 		      0, 0);
 	if (err < 0) /* refused: the owner may miss the flag, so look often */
 		ns = ns > 1000000u ? 1000000u : ns;
-	if (s5__a32_load_acq(lock) != o || s5__slot_at(o) != owner)
+	if (s5__a32_load_acq(lock) != o ||
+	    s5__slot_at(S5__TOKEN_IDX(o)) != owner)
 		return; /* PAIR lock: acquire, after the barrier */
 	deadline_in(&t, ns);
 	(void)s5__futex_wait(s5__a32_raw(&owner->word), v, &t);
@@ -280,7 +294,7 @@ struct suspicion {
 
 static bool is_damage(struct suspicion *sus, uint32_t owner)
 {
-	const struct s5__slot *s = s5__slot_at(owner);
+	const struct s5__slot *s = s5__slot_at(S5__TOKEN_IDX(owner));
 	uint64_t holding = s ? s5__a64_load_rlx(&s->holding) : 0;
 
 	if (sus->looks == 0 || sus->owner != owner || sus->holding != holding)
@@ -295,8 +309,9 @@ static int seize(struct s5__self *self, struct s5__a32 *lock, uint32_t owner)
 	s5__debug("damage", "a lock that nobody holds was seized");
 	s5__announce(self, lock);
 	/* PAIR lock: acquire */
-	if (owner == self->idx || s5__a32_cas_acq(lock, owner, self->idx))
+	if (s5__a32_cas_acq(lock, owner, self->token))
 		return 0;
+	s5__a64_store_rlx(&self->slot->holding, self->sections);
 	self->wanted = lock;
 	return -EAGAIN;
 }
@@ -304,7 +319,7 @@ static int seize(struct s5__self *self, struct s5__a32 *lock, uint32_t owner)
 static bool try_take(struct s5__self *self, struct s5__a32 *lock)
 {
 	s5__announce(self, lock);
-	return s5__a32_cas_acq(lock, 0, self->idx); /* PAIR lock: acquire */
+	return s5__a32_cas_acq(lock, 0, self->token); /* PAIR lock: acquire */
 }
 
 /* Spins with back-off; true if the lock was taken. */
@@ -398,4 +413,10 @@ int s5__lock_wait(struct s5__self *self)
 	s5__defer_enter();
 	self->intr = intr;
 	return err;
+}
+
+void s5__lock_firmly(struct s5__self *self, struct s5__a32 *lock)
+{
+	while (s5__lock(self, lock) != 0)
+		(void)s5__lock_wait(self);
 }

@@ -2,7 +2,7 @@
 /*
  * lock.h - the robust lock and the transaction that runs under it
  *
- * A lock word holds the index of its owner's thread slot, 0 when free. A
+ * A lock word names its owner's thread slot (s5__token()), 0 when free. A
  * thread holds one lock at a time. What happens under a lock is a transaction:
  *
  *	err = s5__lock(self, &q->lock);
@@ -30,6 +30,10 @@
  * it holds, calls s5__lock_wait() and starts over). */
 int s5__lock_slow(struct s5__self *self, struct s5__a32 *lock);
 
+/* Locks for work that must be done, however long it takes; signals are let in
+ * while it waits. */
+void s5__lock_firmly(struct s5__self *self, struct s5__a32 *lock);
+
 /* Waits, interruptibly and with signals let in, until the lock that -EAGAIN
  * was about may be free.
  * Returns 0, or -EINTR if a handler ran. The slot's waiter and hand may have
@@ -40,10 +44,10 @@ void s5__unlock_wake(struct s5__self *self);
 void s5__wake_publish(struct s5__self *self);
 void s5__wake_flush_slow(struct s5__self *self);
 
-/* Takes over from the dead owner `idx` and restores the object. Returns false
- * if somebody else was faster. On success the caller holds the lock. */
+/* Takes over from the dead owner `token` and restores the object. Returns
+ * false if somebody else was faster. On success the caller holds the lock. */
 bool s5__lock_take_over(struct s5__self *self, struct s5__a32 *lock,
-			uint32_t idx);
+			uint32_t token);
 
 /* Marks the slot's owner as dead if this process can tell that it is gone
  * though the kernel did not mark it. Returns whether it is marked. */
@@ -63,7 +67,7 @@ static inline int s5__lock(struct s5__self *self, struct s5__a32 *lock)
 {
 	s5__announce(self, lock);
 	/* PAIR lock: acquire, sees all that the last owner wrote. */
-	if (S5_LIKELY(s5__a32_cas_acq(lock, 0, self->idx))) {
+	if (S5_LIKELY(s5__a32_cas_acq(lock, 0, self->token))) {
 		S5_CRASH_POINT("lock-taken");
 		return 0;
 	}
@@ -133,11 +137,11 @@ static inline void s5__tx_commit(struct s5__self *self)
 	s5__order();
 	self->log_n = 0;
 	S5_CRASH_POINT("tx-commit-after");
-	if (S5_UNLIKELY(self->wake_n))
+	if (S5_UNLIKELY(self->wake_n != self->wake_done))
 		s5__wake_publish(self);
 }
 
-/* Puts the old values back; the lock is still held. */
+/* Puts the values back that the last commit left; the lock is still held. */
 void s5__tx_abort(struct s5__self *self);
 
 /* Adds a sleeper, already taken off its list in this transaction, to the

@@ -18,6 +18,9 @@ struct s5__spin {
 
 #define S5__NO_EPOCH UINT32_MAX
 
+#define S5__UNFINISHED_WAIT   1u /* in a list, or a result is there */
+#define S5__UNFINISHED_REMOVE 2u /* slot->dismantle is to be done */
+
 /*
  * struct s5__self - one per thread, in thread-local storage
  *
@@ -29,16 +32,24 @@ struct s5__spin {
 struct s5__self {
 	struct s5__slot *slot;
 	uint32_t idx;
+	uint32_t token; /* what its locks hold: s5__token() */
 	uint32_t epoch;
 	struct robust_list_head *robust;
 	void *pending_saved; /* list_op_pending of an interrupted libc call */
 	const void *frame;   /* of the call under way, or the last one */
 	uint64_t sections;   /* count in the upper bits, as in slot->holding */
 	struct s5__a32 *wanted; /* the lock that could not be had */
-	uint32_t wake_n;	/* entries of the wake list being built */
-	uint32_t log_n;		/* entries of the undo log being built */
-	uint32_t intr;		/* interrupts seen when the call began */
-	uint32_t wait_gen; /* grows when a call's wait is given up for it */
+	/*
+	 * What this thread has begun and not ended, S5__UNFINISHED_*. A handler
+	 * that interrupted it, or the next call if it was jumped out of, reads
+	 * this and not the slot, which others may be about to write.
+	 */
+	uint32_t unfinished;
+	uint32_t wake_n;    /* entries of the wake list being built */
+	uint32_t wake_done; /* of them, committed and published */
+	uint32_t log_n;	    /* entries of the undo log being built */
+	uint32_t intr;	    /* interrupts seen when the call began */
+	uint32_t wait_gen;  /* grows when a call's wait is given up for it */
 	struct s5__spin spin, yield;
 	uint32_t last_did; /* what its last call did: the facility's code */
 	struct robust_list_head own_robust; /* where libc has none */

@@ -66,6 +66,19 @@ static inline uint64_t s5__slot_state(uint32_t phase, uint64_t gen, uint64_t ns,
 #define S5__SLOT_TID(state) ((uint32_t)((state) >> 38))
 
 /*
+ * What a lock word holds: the index of its owner's slot in bits 0-14, and bits
+ * of the slot's generation above, so that who was delayed cannot take the lock
+ * of a slot's next owner for that of the dead one it saw.
+ */
+#define S5__TOKEN_IDX(token) ((token) & (S5__SLOTS_MAX - 1u))
+
+static inline uint32_t s5__token(uint32_t idx, uint64_t state)
+{
+	return idx | S5__SLOT_GEN(state) << 15;
+}
+_Static_assert(S5__SLOTS_MAX == 1u << 15, "index bits of a token");
+
+/*
  * s5__slot.holding: bits 0-39 the offset of the lock that the owner takes or
  * holds, 0 if none, exact; bits 40-63 count its sections. Two looks that find
  * the same value have seen no section begin or end in between.
@@ -124,7 +137,7 @@ struct s5__slot {
 	uint32_t hand_kind;	/* enum s5__hand */
 	uint32_t hand_obj;	/* queue index it came from */
 	uint32_t hand_id;	/* and that queue's id + 1 */
-	uint32_t recovering;	/* slot of the dead owner being recovered */
+	uint32_t recovering;	/* token of the dead owner being recovered */
 	uint32_t mag[2];	/* magazines of free cells, private */
 	uint32_t mag_n[2];	/* how many are in each; a hint after death */
 	uint32_t pages;		/* chain of pages owned, not yet attached */

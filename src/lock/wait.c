@@ -194,8 +194,10 @@ enum s5__wait_end s5__wait(struct s5__self *self, uint64_t deadline,
 			   cancel);
 		now = s5__now_ns();
 	}
-	s5__defer_sleep_on(NULL);
+	/* In this order: a handler that jumps away has either bumped the word,
+	 * so that wakers pass us over, or waits until the call's end. */
 	s5__defer_enter();
+	s5__defer_sleep_on(NULL);
 	self->intr = intr;
 	return end;
 }

@@ -28,7 +28,10 @@ static inline void s5__wait_prepare(struct s5__self *self)
 	struct s5__slot *s = self->slot;
 
 	s->wait_seq++;
-	s5__a32_store_rlx(&s->wait_word, 0);
+	/* PAIR wait-word: release; after the wait_seq. */
+	s5__a32_store_rel(&s->wait_word, 0);
+	self->unfinished |= S5__UNFINISHED_WAIT;
+	s5__order();
 }
 
 /*

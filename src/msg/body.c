@@ -121,7 +121,7 @@ int s5__body_alloc(struct s5__self *self, int64_t type, uint64_t size)
 		return 0;
 	err = make_chain(self, m, size);
 	if (err)
-		s5__body_free(self);
+		s5__hand_empty(self);
 	return err;
 }
 
@@ -144,7 +144,7 @@ int s5__body_make(struct s5__self *self, const void *user, int64_t type,
 	if (copy_chain(m, (uint8_t *)(uintptr_t)user + S5__MSG_INLINE,
 		       size - S5__MSG_INLINE, false))
 		return 0;
-	s5__body_free(self);
+	s5__hand_empty(self);
 	return -ENOMEM;
 }
 
@@ -198,7 +198,7 @@ bool s5__body_copy(const struct s5__message *m, void *user, uint64_t n)
 			  n - S5__MSG_INLINE, true);
 }
 
-void s5__body_free(struct s5__self *self)
+bool s5__body_free(struct s5__self *self)
 {
 	struct s5__slot *s = self->slot;
 	uint32_t cell = s->hand;
@@ -207,7 +207,7 @@ void s5__body_free(struct s5__self *self)
 	s->hand_kind = S5__HAND_PUT; /* not to be given back any more */
 	if (S5_UNLIKELY(!m)) {
 		s->hand = 0;
-		return;
+		return true;
 	}
 	for (uint32_t n = 0; m->next && n < S5__MSG_CELLS; n++) {
 		struct s5__cell *c = s5__cell_at(m->next);
@@ -219,11 +219,18 @@ void s5__body_free(struct s5__self *self)
 		S5_CRASH_POINT("body-free-step");
 	}
 	if (S5_UNLIKELY(m->pages) && s5__pages_put(self, &m->pages) != 0)
-		return; /* still in hand: the next call tries again */
+		return false;
 	s5__cell_put(self, cell, (struct s5__cell *)(void *)m);
 	s->hand = 0;
 	if (S5_UNLIKELY(s->mag_n[0] >= S5__MAG_MAX))
 		s5__cells_overflow(self);
+	return true;
+}
+
+void s5__hand_empty(struct s5__self *self)
+{
+	while (self->slot->hand && !s5__body_free(self))
+		(void)s5__lock_wait(self);
 }
 
 /* Moves one cell from the chain at *link of a dead thread to our magazine. */

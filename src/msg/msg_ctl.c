@@ -15,16 +15,11 @@
 #define MSGSSZ 16
 #define MSGSEG 65535
 
-/* Locks the queue of an id for msgctl, which has no EINTR. *ret_q is written on
- * success. 0, -EINVAL (no such queue), -EIDRM. */
+/* Locks the queue of an id for msgctl, which has no EINTR. 0, or -EIDRM: it was
+ * there a moment ago. */
 static int lock_id(struct s5__self *self, int id, struct s5__msgq *q)
 {
-	int err;
-
-	while ((err = s5__lock(self, &q->lock)) == -EAGAIN)
-		(void)s5__lock_wait(self);
-	if (err)
-		return err;
+	s5__lock_firmly(self, &q->lock);
 	if (s5__a32_load_rlx(&q->id) == (uint32_t)id + 1)
 		return 0;
 	s5__unlock(self, &q->lock);
@@ -94,10 +89,14 @@ static int stat_queue(struct s5__self *self, int id, int cmd,
  * fit now (A-086). */
 static void wake_after_set(struct s5__self *self, int id, struct s5__msgq *q)
 {
+	/* Who looked and came back is not woken again. */
+	uint64_t until = UINT64_MAX;
 	bool more = true;
 
 	while (more && lock_id(self, id, q) == 0) {
-		more = s5__waiters_release(self, q, S5__TRY_AGAIN);
+		if (until == UINT64_MAX)
+			until = q->order;
+		more = s5__waiters_release(self, q, S5__TRY_AGAIN, until);
 		if (!more)
 			more = s5__waiters_fit(self, q);
 		s5__tx_commit(self);
@@ -128,9 +127,8 @@ static int set_queue(struct s5__self *self, int id, const struct msqid_ds *user)
 		return -EPERM;
 	if (ds.msg_perm.uid == (uid_t)-1 || ds.msg_perm.gid == (gid_t)-1)
 		return -EINVAL;
-	err = lock_id(self, id, q);
-	if (err)
-		return err;
+	if (lock_id(self, id, q) != 0)
+		return -EINVAL; /* as if it had been gone before */
 	s5__tx_log64(self, &q->qbytes);
 	s5__tx_log64(self, &q->ipc.ctime);
 	s5__tx_log32(self, s5__a32_raw(&q->ipc.uid));
@@ -157,11 +155,12 @@ static int remove_queue(struct s5__self *self, int id)
 	if (!q)
 		return -EINVAL;
 	err = s5__perm_owner(&q->ipc);
-	if (err == 0)
-		err = lock_id(self, id, q);
 	if (err)
 		return err;
+	if (lock_id(self, id, q) != 0)
+		return -EINVAL; /* as if it had been gone before */
 	s->dismantle = (uint32_t)id % S5__IPC_MNI + 1;
+	self->unfinished |= S5__UNFINISHED_REMOVE;
 	s5__tx_log32(self, s5__a32_raw(&q->id));
 	s5__tx_log64(self, &q->ipc.phase);
 	s5__tx_arm(self);
@@ -172,6 +171,7 @@ static int remove_queue(struct s5__self *self, int id)
 	s5__unlock(self, &q->lock);
 	S5_CRASH_POINT("rmid-committed");
 	s5__msgq_dismantle(self, (uint32_t)id % S5__IPC_MNI);
+	self->unfinished &= ~S5__UNFINISHED_REMOVE;
 	s->dismantle = 0;
 	return 0;
 }

@@ -35,9 +35,9 @@ struct s5__msgq *s5__msgq_at(uint32_t index)
 static bool find_again(struct s5__msgq *q, uint32_t want)
 {
 	/* relaxed: the acquire of the id has ordered both */
-	if (q->ipc.dying != want || s5__a32_load_rlx(&q->lock) == 0 ||
-	    s5__lock(&s5__self, &q->lock) != 0)
+	if (q->ipc.dying != want || s5__a32_load_rlx(&q->lock) == 0)
 		return false;
+	s5__lock_firmly(&s5__self, &q->lock);
 	s5__unlock(&s5__self, &q->lock);
 	/* PAIR queue-id: acquire */
 	return s5__a32_load_acq(&q->id) == want;

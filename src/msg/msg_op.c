@@ -17,7 +17,8 @@
 #define DID_RECEIVE 2u
 
 /* What a step of a call came to, besides 0 and -errno. */
-#define AGAIN 1 /* from the top: permissions, lock, search */
+#define AGAIN  1 /* from the top: permissions, lock, search */
+#define RESULT 2 /* somebody has given our waiter a result: accept it */
 
 /* One msgsnd or msgrcv under way. */
 struct call {
@@ -28,6 +29,7 @@ struct call {
 	bool spun;	 /* spinning did not help: sleep */
 	bool registered; /* as a waiter, as far as this call knows */
 	bool woken;	 /* a sender to whom room was given */
+	bool wake_more;	 /* more senders fit than one transaction could wake */
 };
 
 /* Lets the signals in that were put off while we spun. */
@@ -55,7 +57,7 @@ static int after_lock(struct s5__self *self, int err)
 
 /*
  * Locks the queue for a caller who needs `want`. 0, AGAIN after a wait for the
- * lock, -EACCES, -EIDRM, -EINTR.
+ * lock, RESULT (not locked), -EACCES, -EIDRM, -EINTR.
  */
 static int lock_queue(struct s5__self *self, const struct call *c,
 		      uint32_t want)
@@ -74,33 +76,43 @@ static int lock_queue(struct s5__self *self, const struct call *c,
 	err = after_lock(self, s5__lock(self, &q->lock));
 	if (S5_UNLIKELY(err))
 		return err;
+	if (S5_UNLIKELY(c->registered && s->wait_kind == S5__WAIT_NONE)) {
+		s5__unlock(self, &q->lock);
+		return RESULT; /* it was first, even if the queue is gone */
+	}
 	/* relaxed: the lock orders it */
 	if (S5_UNLIKELY(s5__a32_load_rlx(&q->id) != id)) {
-		if (s->wait_kind && q->ipc.dying == id) {
-			s5__waiter_unlink(self, q, s);
-			s5__tx_commit(self);
-		}
 		s5__unlock(self, &q->lock);
-		return -EIDRM;
+		return -EIDRM; /* end_wait() takes us off the list */
 	}
 	return 0;
+}
+
+/* The call ends. Whatever others may still do for it, or have done, is undone
+ * or given back. */
+static void end_wait(struct s5__self *self)
+{
+	while (self->unfinished & S5__UNFINISHED_WAIT) {
+		if (s5__msg_facility.drop(self, self->slot) == -EAGAIN)
+			(void)s5__lock_wait(self);
+		else
+			break; /* no memory to give it back: the next call */
+	}
 }
 
 /* A result was published for us. 0, and it stands in *ret_result. */
 static int accept_result(struct s5__self *self, struct call *c,
 			 uint32_t *ret_result)
 {
-	struct s5__slot *s = self->slot;
-
 	c->registered = false;
 	c->spun = false;
 	if (s5__wait_accept(self)) {
-		*ret_result = s->result;
+		*ret_result = self->slot->result;
+		self->unfinished &= ~S5__UNFINISHED_WAIT;
 		return 0;
 	}
 	/* Taken back while we were stopped: as if it never was. */
-	while (s5__msg_facility.drop(self, s) == -EAGAIN)
-		(void)s5__lock_wait(self);
+	end_wait(self);
 	*ret_result = S5__TRY_AGAIN;
 	return 0;
 }
@@ -110,17 +122,20 @@ static int leave_wait(struct s5__self *self, struct call *c,
 		      uint32_t *ret_result)
 {
 	struct s5__slot *s = self->slot;
+	bool gone;
 
 	if (s5__lock(self, &c->q->lock) != 0)
-		return -EINTR; /* the record is found at the next call */
+		return -EINTR; /* end_wait() waits for the lock */
 	if (s->wait_kind == S5__WAIT_NONE) {
 		s5__unlock(self, &c->q->lock);
 		return accept_result(self, c, ret_result);
 	}
+	gone = s5__a32_load_rlx(&c->q->id) != (uint32_t)c->id + 1;
 	s5__waiter_unlink(self, c->q, s);
 	s5__tx_commit(self);
+	self->unfinished &= ~S5__UNFINISHED_WAIT;
 	s5__unlock(self, &c->q->lock);
-	return -EINTR;
+	return gone ? -EIDRM : -EINTR;
 }
 
 /*
@@ -164,7 +179,8 @@ static int sleep_at(struct s5__self *self, struct call *c,
 	return AGAIN;
 }
 
-/* Work that a look at the whole queue left over: wake more senders. */
+/* Work that a look at the whole queue left over: wake more senders. If the lock
+ * is not to be had, they find out when they look. */
 static void wake_more(struct s5__self *self, struct s5__msgq *q)
 {
 	bool more = true;
@@ -189,6 +205,8 @@ static int send_now(struct s5__self *self, struct s5__msgq *q)
 		s5__waiter_unlink(self, q, s);
 	self->last_did = DID_SEND;
 	err = s5__deliver(self, q, s, false);
+	if (S5_LIKELY(err == 0))
+		self->unfinished &= ~S5__UNFINISHED_WAIT;
 	s5__unlock(self, &q->lock);
 	s5__wake_flush(self);
 	return err;
@@ -213,6 +231,18 @@ static int spin_first(struct s5__self *self, struct call *c,
 	return s5__defer_self.todo ? let_signals_in(self) : AGAIN;
 }
 
+/* Room was given to us, but another sender was faster: what is left may do for
+ * somebody else. Unlocks. */
+static int pass_room_on(struct s5__self *self, struct call *c)
+{
+	c->woken = false;
+	c->wake_more = s5__waiters_fit(self, c->q);
+	s5__tx_commit(self);
+	s5__unlock(self, &c->q->lock);
+	s5__wake_flush(self);
+	return AGAIN;
+}
+
 /* One round: 0 sent, AGAIN, or -errno. */
 static int send_once(struct s5__self *self, struct call *c, uint64_t size)
 {
@@ -220,13 +250,14 @@ static int send_once(struct s5__self *self, struct call *c, uint64_t size)
 	uint32_t result;
 	int err = lock_queue(self, c, S5__WANT_WRITE);
 
-	if (S5_UNLIKELY(err))
-		return err;
-	if (S5_UNLIKELY(c->registered && s->wait_kind == S5__WAIT_NONE)) {
-		s5__unlock(self, &c->q->lock);
+	if (S5_UNLIKELY(err == RESULT)) {
 		err = accept_result(self, c, &result);
+	} else if (S5_UNLIKELY(err)) {
+		return err;
 	} else if (S5_LIKELY(s5__msgq_fits(c->q, size))) {
 		return send_now(self, c->q);
+	} else if (c->woken) {
+		return pass_room_on(self, c);
 	} else if (c->flags & IPC_NOWAIT) {
 		s5__unlock(self, &c->q->lock);
 		return -EAGAIN;
@@ -241,8 +272,12 @@ static int send_once(struct s5__self *self, struct call *c, uint64_t size)
 	if (result != S5__TRY_AGAIN)
 		return -(int)result;
 	c->woken = true;
-	/* Room, and a signal: the signal is first. */
-	return s5__defer_intr() != self->intr ? -EINTR : AGAIN;
+	if (s5__defer_intr() == self->intr)
+		return AGAIN;
+	/* Room, and a signal: the signal is first (A-051), but not before a
+	 * removal. */
+	return s5__a32_load_rlx(&c->q->id) == (uint32_t)c->id + 1 ? -EINTR
+								  : -EIDRM;
 }
 
 static int send(struct s5__self *self, int id, const void *user, size_t size,
@@ -273,14 +308,16 @@ static int send(struct s5__self *self, int id, const void *user, size_t size,
 	while (err == AGAIN) {
 		/* for a lane */
 		err = after_lock(self, s5__cells_reserve(self, 1));
-		if (err == 0)
+		if (S5_UNLIKELY(self->wait_gen != c.gen))
+			err = -EINTR; /* a nested call has emptied our hand */
+		else if (err == 0)
 			err = send_once(self, &c, size);
-		if (err == AGAIN && self->wait_gen != c.gen)
-			err = -EINTR;
 	}
-	if (S5_UNLIKELY(err) && self->wait_gen == c.gen && self->slot->hand)
-		s5__body_free(self);
-	if (S5_UNLIKELY(err && c.woken))
+	if (S5_UNLIKELY(err)) {
+		end_wait(self);
+		s5__hand_empty(self);
+	}
+	if (S5_UNLIKELY((err && c.woken) || c.wake_more))
 		wake_more(self, c.q); /* the room goes to the next */
 	return err;
 }
@@ -343,24 +380,23 @@ static long take_home(struct s5__self *self, void *user, size_t size)
 }
 
 /* Under the lock: the selected message comes into our hand. Unlocks. */
-static int receive_now(struct s5__self *self, struct s5__msgq *q, int id,
+static int receive_now(struct s5__self *self, struct call *c,
 		       const struct s5__want *want, uint32_t cell)
 {
 	struct s5__slot *s = self->slot;
+	struct s5__msgq *q = c->q;
 	struct s5__message *m = s5__message_at(cell);
-	bool more = false;
 
+	if (s->wait_kind != S5__WAIT_NONE)
+		s5__waiter_unlink(self, q, s);
 	if (m && m->size > want->size) {
-		if (s->wait_kind != S5__WAIT_NONE)
-			s5__waiter_unlink(self, q, s);
 		s5__tx_commit(self);
+		self->unfinished &= ~S5__UNFINISHED_WAIT;
 		s5__unlock(self, &q->lock);
 		return -E2BIG;
 	}
-	if (s->wait_kind != S5__WAIT_NONE)
-		s5__waiter_unlink(self, q, s);
-	s->hand_obj = (uint32_t)id % S5__IPC_MNI;
-	s->hand_id = (uint32_t)id + 1;
+	s->hand_obj = (uint32_t)c->id % S5__IPC_MNI;
+	s->hand_id = (uint32_t)c->id + 1;
 	s5__tx_log64(self, &q->lspid);
 	s5__tx_log64(self, &q->rtime);
 	if (S5_UNLIKELY(!s5__msgq_remove(self, q, cell, s))) {
@@ -372,12 +408,11 @@ static int receive_now(struct s5__self *self, struct s5__msgq *q, int id,
 	q->rtime = s5__now_s();
 	s5__event(&q->departures);
 	if (S5_UNLIKELY(q->n_send))
-		more = s5__waiters_fit(self, q);
+		c->wake_more = s5__waiters_fit(self, q);
 	s5__tx_commit(self);
+	self->unfinished &= ~S5__UNFINISHED_WAIT;
 	s5__unlock(self, &q->lock);
 	s5__wake_flush(self);
-	if (S5_UNLIKELY(more))
-		wake_more(self, q);
 	return 0;
 }
 
@@ -395,15 +430,11 @@ static int wait_for_message(struct s5__self *self, struct call *c,
 		s5__tx_commit(self);
 	}
 	if (want->select == S5__SELECT_TYPE && s->wait_kind == S5__WAIT_NONE) {
-		kind = S5__WAIT_RECV_TYPE;
 		lane = s5__lane_find(c->q, want->type);
-		if (!lane)
+		if (!lane && s5__cell_peek(self))
 			lane = s5__lane_add(self, c->q, want->type);
-		if (!lane) {
-			s5__tx_abort(self);
-			s5__unlock(self, &c->q->lock);
-			return -EIDRM;
-		}
+		if (lane) /* else there is no memory, or damage */
+			kind = S5__WAIT_RECV_TYPE;
 	}
 	s->wait_type = want->type;
 	s->wait_size = want->size;
@@ -419,13 +450,12 @@ static int receive_once(struct s5__self *self, struct call *c,
 	uint32_t cell, result;
 	int err = lock_queue(self, c, S5__WANT_READ);
 
-	if (S5_UNLIKELY(err))
-		return err;
-	if (S5_UNLIKELY(c->registered && s->wait_kind == S5__WAIT_NONE)) {
-		s5__unlock(self, &c->q->lock);
+	if (S5_UNLIKELY(err == RESULT)) {
 		err = accept_result(self, c, &result);
+	} else if (S5_UNLIKELY(err)) {
+		return err;
 	} else if ((cell = s5__msgq_select(self, c->q, want)) != 0) {
-		return receive_now(self, c->q, c->id, want, cell);
+		return receive_now(self, c, want, cell);
 	} else if (c->flags & IPC_NOWAIT) {
 		s5__unlock(self, &c->q->lock);
 		return c->q->handed_to && s5__msgq_recall(self, c->q) ? AGAIN
@@ -506,17 +536,15 @@ static long receive_copy(struct s5__self *self, struct call *c, void *user,
 	if (!c->q)
 		return -EINVAL;
 	while (err == AGAIN) {
-		if (self->slot->hand)
-			s5__body_free(self);
+		s5__hand_empty(self);
 		err = after_lock(self, s5__body_alloc(self, 1, need));
-		if (err == 0)
+		if (self->wait_gen != c->gen)
+			err = -EINTR; /* a nested call has emptied our hand */
+		else if (err == 0)
 			err = copy_once(self, c, &want, position, &need);
-		if (err == AGAIN && self->wait_gen != c->gen)
-			err = -EINTR;
 	}
 	if (err) {
-		if (self->wait_gen == c->gen && self->slot->hand)
-			s5__body_free(self);
+		s5__hand_empty(self);
 		return err;
 	}
 	return take_home(self, user, size);
@@ -528,6 +556,7 @@ static long receive(struct s5__self *self, int id, void *user, size_t size,
 	struct call c = {.id = id, .flags = flags, .gen = self->wait_gen};
 	struct s5__want want;
 	int err = AGAIN;
+	long ret;
 
 	if (id < 0 || (long)size < 0)
 		return -EINVAL;
@@ -538,19 +567,24 @@ static long receive(struct s5__self *self, int id, void *user, size_t size,
 		return -EINVAL;
 	parse(&want, size, type, flags);
 	while (err == AGAIN) {
-		/* for a lane */
-		err = after_lock(self, s5__cells_reserve(self, 1));
-		if (err == 0)
-			err = receive_once(self, &c, &want);
+		/* For a lane, perhaps. What is not to be had is done without.
+		 */
+		if (S5_UNLIKELY(!s5__cell_peek(self)))
+			(void)s5__cells_reserve(self, 1);
+		err = receive_once(self, &c, &want);
 		if (err == AGAIN && self->wait_gen != c.gen)
 			err = -EINTR;
 	}
 	if (S5_UNLIKELY(err)) {
+		end_wait(self);
 		if (err == -ENOMSG)
 			s5__janitor(self);
 		return err;
 	}
-	return take_home(self, user, size);
+	ret = take_home(self, user, size);
+	if (S5_UNLIKELY(c.wake_more))
+		wake_more(self, c.q);
+	return ret;
 }
 
 long s5__msgrcv(int id, void *user, size_t size, long type, int flags)

@@ -8,17 +8,6 @@
  */
 #include "msgq.h"
 
-/* Locks for work that must be done, however long it takes. Signals are let in
- * while it waits. */
-static bool lock_firmly(struct s5__self *self, struct s5__a32 *lock)
-{
-	int err;
-
-	while ((err = s5__lock(self, lock)) == -EAGAIN)
-		(void)s5__lock_wait(self);
-	return err == 0;
-}
-
 static bool may_touch(const struct s5__self *self, struct s5__slot *s)
 {
 	return s == self->slot ||
@@ -27,7 +16,8 @@ static bool may_touch(const struct s5__self *self, struct s5__slot *s)
 		(S5__WAIT_REVOKED | S5__WAIT_TAKEN)) == S5__WAIT_REVOKED;
 }
 
-/* Takes the slot's waiter off its list. */
+/* Takes the slot's waiter off its list. To a sender that has been given room
+ * and does not use it: the next one gets it. */
 static int drop_wait(struct s5__self *self, struct s5__slot *s)
 {
 	struct s5__msgq *q = s5__msgq_at(s->wait_obj);
@@ -52,8 +42,12 @@ static int drop_wait(struct s5__self *self, struct s5__slot *s)
 		} else {
 			s->wait_kind = S5__WAIT_NONE;
 		}
+	} else if (q->n_send && s->hand_kind == S5__HAND_PUT) {
+		(void)s5__waiters_fit(self, q); /* the rest finds out itself */
+		s5__tx_commit(self);
 	}
 	s5__unlock(self, &q->lock);
+	s5__wake_flush(self);
 	S5_CRASH_POINT("drop-waiter");
 	return 0;
 }
@@ -69,41 +63,49 @@ static int give_back(struct s5__self *self, struct s5__slot *s)
 		s->hand_kind = S5__HAND_PUT;
 		return 0;
 	}
-	err = s5__cells_reserve(self, 1); /* for a lane */
-	if (err == 0)
-		err = s5__lock(self, &q->lock);
+	err = s5__cells_reserve(self, 1); /* for a lane, if there is none */
+	if (err && err != -ENOMEM)
+		return err;
+	err = s5__lock(self, &q->lock);
 	if (err)
 		return err;
 	if (s->hand && s->hand_kind == S5__HAND_GOT && may_touch(self, s) &&
 	    s5__msgq_at(s->hand_obj) == q) {
-		if (s5__a32_load_rlx(&q->id) != s->hand_id ||
-		    s5__deliver(self, q, s, true) != 0)
+		if (s5__a32_load_rlx(&q->id) == s->hand_id)
+			err = s5__deliver(self, q, s, true);
+		else
+			err = -EIDRM;
+		if (err == -EIDRM)
 			s->hand_kind = S5__HAND_PUT;
 	}
 	s5__unlock(self, &q->lock);
 	s5__wake_flush(self);
 	S5_CRASH_POINT("drop-given-back");
-	return 0;
+	return err == -ENOMEM ? err : 0;
 }
 
 static int drop(struct s5__self *self, struct s5__slot *s)
 {
 	/* "Nothing there" may have been stored by somebody who died before the
-	 * commit; taking the lock brings it back. */
-	bool sure = s == self->slot &&
-		    !(s5__a32_load_rlx(&s->wait_word) & S5__WAIT_REVOKED);
+	 * commit, or is between two stores; the lock orders that. */
+	bool sure =
+		s == self->slot && !(self->unfinished & S5__UNFINISHED_WAIT);
 	int err = 0;
 
-	if (!sure || s->wait_kind != S5__WAIT_NONE)
+	if (!sure && s == self->slot)
+		(void)s5__wait_accept(self); /* now nobody else may touch it */
+	if (!sure)
 		err = drop_wait(self, s);
 	if (err == 0 && (!sure || (s->hand && s->hand_kind == S5__HAND_GOT)))
 		err = give_back(self, s);
 	if (err == 0 && s->hand_kind != S5__HAND_GOT) {
 		if (s != self->slot)
 			err = s5__body_free_dead(self, s);
-		else if (s->hand)
-			s5__body_free(self);
+		else if (s->hand && !s5__body_free(self))
+			err = -EAGAIN;
 	}
+	if (err == 0 && s == self->slot)
+		self->unfinished &= ~S5__UNFINISHED_WAIT;
 	return err;
 }
 
@@ -146,7 +148,7 @@ bool s5__msgq_recall(struct s5__self *self, const struct s5__msgq *q)
 /* One step under the lock of a queue that is still dying; false: no more. */
 static bool dismantle_waiters(struct s5__self *self, struct s5__msgq *q)
 {
-	bool more = s5__waiters_release(self, q, EIDRM);
+	bool more = s5__waiters_release(self, q, EIDRM, UINT64_MAX);
 
 	s5__tx_commit(self);
 	return more;
@@ -186,6 +188,19 @@ static bool dismantle_lane(struct s5__self *self, struct s5__msgq *q)
 	return q->root != 0;
 }
 
+/* Is its removal due? Who found that it is not may have met the stores of one
+ * who removed the name and died before the commit: taking the lock undoes
+ * them. */
+static bool is_dying(struct s5__self *self, struct s5__msgq *q, uint32_t dying)
+{
+	bool due;
+
+	s5__lock_firmly(self, &s5__header()->reg_lock);
+	due = q->ipc.phase == S5__PHASE_DYING && q->ipc.dying == dying;
+	s5__unlock(self, &s5__header()->reg_lock);
+	return due;
+}
+
 void s5__msgq_dismantle(struct s5__self *self, uint32_t index)
 {
 	static bool (*const step[])(struct s5__self *,
@@ -199,19 +214,18 @@ void s5__msgq_dismantle(struct s5__self *self, uint32_t index)
 	while (q && at < 3) {
 		bool due, more = false;
 
-		if (!lock_firmly(self, &q->lock))
-			return;
+		s5__lock_firmly(self, &q->lock);
 		due = q->ipc.phase == S5__PHASE_DYING && q->ipc.dying == dying;
 		if (due)
 			more = step[at](self, q);
 		s5__unlock(self, &q->lock);
 		s5__wake_flush(self);
-		if (!due) /* what a dead remover of the name left says so, too
-			   */
-			break;
-		if (self->slot->hand)
-			s5__body_free(self);
+		if (!due && !is_dying(self, q, dying))
+			return;
+		s5__hand_empty(self);
 		s5__cells_overflow(self);
+		if (!due)
+			continue;
 		if (!more)
 			at++;
 		S5_CRASH_POINT("dismantle-step");

@@ -66,8 +66,11 @@ bool s5__body_clone(struct s5__message *to, const struct s5__message *from,
 		    uint64_t size);
 /* Copies the body out; false if its chain is damaged. */
 bool s5__body_copy(const struct s5__message *m, void *user, uint64_t n);
-/* Frees the message in the thread's own hand. */
-void s5__body_free(struct s5__self *self);
+/* Frees the message in the thread's own hand. False if the heap's lock was not
+ * to be had: it is still in hand, and the next call frees it. */
+bool s5__body_free(struct s5__self *self);
+/* The same, however long it takes; signals are let in while it waits. */
+void s5__hand_empty(struct s5__self *self);
 /* Frees the message in the hand of a dead thread. 0, or as s5__lock(). */
 int s5__body_free_dead(struct s5__self *self, struct s5__slot *dead);
 
@@ -88,10 +91,11 @@ uint32_t s5__waiter_for(struct s5__self *self, struct s5__msgq *q,
 /* Adds those senders to the wake list whose message fits now, up to what one
  * transaction can log. True if there are more. */
 bool s5__waiters_fit(struct s5__self *self, struct s5__msgq *q);
-/* Unlinks receivers (and, for EIDRM, senders) and gives them `result`, up to
- * what one transaction can log. True if there are more. */
+/* Unlinks receivers (and, for EIDRM, senders) whose wait_order is below `until`
+ * and gives them `result`, up to what one transaction can log. True if there
+ * are more. */
 bool s5__waiters_release(struct s5__self *self, struct s5__msgq *q,
-			 uint32_t result);
+			 uint32_t result, uint64_t until);
 /* Has this waiter not looked for longer than it should? */
 bool s5__waiter_is_late(const struct s5__slot *w);
 /* Is its thread stopped, by a signal or a debugger? */
@@ -100,7 +104,8 @@ bool s5__waiter_is_stopped(const struct s5__slot *w);
 #define S5__UNLINK_LOG 14u
 
 /* Offers the message in slot `from`'s hand to the waiting receivers, else
- * queues it. Commits at least once. -EIDRM if the queue is damaged. */
+ * queues it. Commits at least once. -ENOMEM if it needs a lane and no cell was
+ * reserved, -EIDRM if the queue is damaged; then the message is still there. */
 int s5__deliver(struct s5__self *self, struct s5__msgq *q,
 		struct s5__slot *from, bool in_front);
 

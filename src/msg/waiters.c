@@ -150,10 +150,15 @@ bool s5__waiter_is_late(const struct s5__slot *w)
 	return s5__now_ns() - s5__a64_load_rlx(&w->wait_stamp) > STAMP_OLD_NS;
 }
 
-/* Most waiters have looked lately, and need no look into /proc. */
+/*
+ * Is this waiter not to be served? One whose sleep a handler has interrupted
+ * leaves with EINTR, or has been left by siglongjmp, perhaps for ever. Of the
+ * others most have looked lately, and need no look into /proc.
+ */
 static bool pass_over(const struct s5__slot *w)
 {
-	return s5__waiter_is_late(w) && s5__waiter_is_stopped(w);
+	return s5__a32_load_rlx(&w->wait_word) >= S5__WAIT_BUMP ||
+	       (s5__waiter_is_late(w) && s5__waiter_is_stopped(w));
 }
 
 static bool wants(const struct s5__slot *w, int64_t type)
@@ -173,7 +178,8 @@ static bool wants(const struct s5__slot *w, int64_t type)
 }
 
 /* The first in a list that wants `type` and can take it now. A dead waiter is
- * taken off on the way; its slot is settled by the janitor. */
+ * taken off on the way, each in a transaction of its own, as its lane's cell
+ * may be the next to be used; its slot is settled by the janitor. */
 static uint32_t first_in(struct s5__self *self, struct s5__msgq *q,
 			 const struct s5__wait_list *list, int64_t type)
 {
@@ -188,9 +194,8 @@ static uint32_t first_in(struct s5__self *self, struct s5__msgq *q,
 		next = w->next;
 		/* PAIR slot-word: acquire */
 		if (s5__a32_load_acq(&w->word) & FUTEX_OWNER_DIED) {
-			if (s5__tx_room(self) < 3 * S5__UNLINK_LOG)
-				return 0; /* the next sender goes on */
 			s5__waiter_unlink(self, q, w);
+			s5__tx_commit(self);
 		} else if (wants(w, type) && !pass_over(w)) {
 			return at;
 		}
@@ -263,9 +268,11 @@ bool s5__waiters_fit(struct s5__self *self, struct s5__msgq *q)
 	return false;
 }
 
-/* Releases the waiters of one list; true if the transaction is full. */
+/* Releases the waiters of one list that came before `until`; true if the
+ * transaction is full. */
 static bool release_list(struct s5__self *self, struct s5__msgq *q,
-			 struct s5__wait_list *list, uint32_t result)
+			 struct s5__wait_list *list, uint32_t result,
+			 uint64_t until)
 {
 	while (list->head) {
 		uint32_t at = list->head;
@@ -280,6 +287,8 @@ static bool release_list(struct s5__self *self, struct s5__msgq *q,
 			list->tail = 0;
 			return false;
 		}
+		if (w->wait_order >= until)
+			return false;
 		release(self, q, at, w, result);
 	}
 	return false;
@@ -287,13 +296,16 @@ static bool release_list(struct s5__self *self, struct s5__msgq *q,
 
 /* Receivers of one type, lane by lane, in no order. */
 static bool release_lanes(struct s5__self *self, struct s5__msgq *q,
-			  uint32_t result)
+			  uint32_t result, uint64_t until)
 {
 	uint32_t todo[64];
-	uint32_t n = 0, steps = 0;
+	uint32_t n = 0;
+	uint64_t most = s5__a64_load_rlx(&s5__arena.open) >> S5__CELL_SHIFT;
+	uint64_t steps = 0;
 	uint32_t ref = q->root;
 
-	while (ref && steps++ < S5__SLOTS_MAX * 4) {
+	/* each lane's cell is met as a leaf and as an inner node */
+	while (ref && steps++ < 2 * most) {
 		struct s5__lane *l = s5__lane_at(ref >> 1);
 
 		if (!l)
@@ -304,7 +316,7 @@ static bool release_lanes(struct s5__self *self, struct s5__msgq *q,
 			ref = l->child[0];
 			continue;
 		}
-		if (release_list(self, q, &l->receivers, result))
+		if (release_list(self, q, &l->receivers, result, until))
 			return true;
 		ref = n > 0 ? todo[--n] : 0;
 	}
@@ -312,12 +324,13 @@ static bool release_lanes(struct s5__self *self, struct s5__msgq *q,
 }
 
 bool s5__waiters_release(struct s5__self *self, struct s5__msgq *q,
-			 uint32_t result)
+			 uint32_t result, uint64_t until)
 {
-	if (q->n_recv && (release_list(self, q, &q->any, result) ||
-			  release_lanes(self, q, result)))
+	if (q->n_recv && (release_list(self, q, &q->any, result, until) ||
+			  release_lanes(self, q, result, until)))
 		return true;
-	return result == EIDRM && release_list(self, q, &q->senders, result);
+	return result == EIDRM &&
+	       release_list(self, q, &q->senders, result, until);
 }
 
 /* Hands the message over: it goes from slot to slot, and nobody else sees it
@@ -361,8 +374,10 @@ int s5__deliver(struct s5__self *self, struct s5__msgq *q,
 {
 	struct s5__message *m = s5__message_at(from->hand);
 
-	if (!m)
+	if (!m) {
+		s5__tx_abort(self);
 		return -EIDRM;
+	}
 	while (S5_UNLIKELY(q->n_recv)) {
 		uint32_t to = s5__waiter_for(self, q, m->type);
 		struct s5__slot *w = s5__slot_at(to);
@@ -385,6 +400,10 @@ int s5__deliver(struct s5__self *self, struct s5__msgq *q,
 			note_sent(q);
 		s5__tx_commit(self);
 		return 0;
+	}
+	if (S5_UNLIKELY(!s5__cell_peek(self)) && !s5__lane_find(q, m->type)) {
+		s5__tx_abort(self);
+		return -ENOMEM;
 	}
 	log_times(self, q);
 	if (!s5__msgq_append(self, q, from, in_front)) {

@@ -287,11 +287,14 @@ static int register_thread(struct s5__self *self)
 	if (idx == 0)
 		return -ENOMEM;
 	self->idx = idx;
+	self->token = s5__token(idx, state);
+	self->unfinished = 0;
 	self->slot = s5__slot_at(idx);
 	if (!self->slot)
 		return -ENOMEM; /* the directory was damaged meanwhile */
 	self->pending_saved = NULL;
 	self->wake_n = 0;
+	self->wake_done = 0;
 	self->log_n = 0;
 	self->sections = 0;
 	self->spin = (struct s5__spin){.worth = 2, .rest = 32};
@@ -401,10 +404,17 @@ int s5__enter_cleanup(struct s5__self *self)
 	int err = 0;
 
 	self->wait_gen++; /* the call that waited, if it still runs, ends */
-	while (err == 0 && (s->hand || s->wait_kind)) {
+	while (s->hand || (self->unfinished & S5__UNFINISHED_WAIT)) {
 		err = s5__facility_msg->drop(self, s);
 		if (err == -EAGAIN)
-			err = s5__lock_wait(self);
+			(void)s5__lock_wait(self);
+		else if (err)
+			break;
+	}
+	if (err == 0 && (self->unfinished & S5__UNFINISHED_REMOVE)) {
+		s5__facility_msg->dismantle(self, s->dismantle - 1);
+		self->unfinished &= ~S5__UNFINISHED_REMOVE;
+		s->dismantle = 0;
 	}
 	if (err)
 		s5__leave(self);
@@ -422,10 +432,10 @@ void s5__thread_exit(void *arg)
 	s5__defer_enter();
 	if (s5__slot_holding(s) == 0 && s5__a64_load_rlx(&s->commit) == 0 &&
 	    s->dismantle == 0 &&
-	    (!(s->hand | s->wait_kind) ||
+	    (!(s->hand | self->unfinished) ||
 	     s5__facility_msg->drop(self, s) == 0) &&
 	    s5__heap_settle(self, s) == 0 &&
-	    !(s->hand | s->wait_kind | s->mag[0] | s->mag[1] | s->pages)) {
+	    !(s->hand | self->unfinished | s->mag[0] | s->mag[1] | s->pages)) {
 		uint64_t state = s5__a64_load_rlx(&s->state);
 
 		self->robust->list_op_pending = NULL;

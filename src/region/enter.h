@@ -55,7 +55,8 @@ static inline void *s5__pending(const struct s5__self *self)
 
 /*
  * Begins a call: 0, or -EACCES (no namespace; `create`: nor could one be made),
- * -ENOMEM (no slot), -EDEADLK (nested in a section), -EINTR.
+ * -ENOMEM (no slot, or what an abandoned call left has no room to go to),
+ * -EDEADLK (nested in a section).
  */
 static inline int s5__enter(struct s5__self **ret_self, bool create)
 {
@@ -89,7 +90,7 @@ static inline int s5__enter(struct s5__self **ret_self, bool create)
 		s5__order();
 	}
 	self->intr = s5__defer_intr();
-	if (S5_UNLIKELY(self->slot->hand | self->slot->wait_kind))
+	if (S5_UNLIKELY(self->slot->hand | self->unfinished))
 		return s5__enter_cleanup(self);
 	return 0;
 }

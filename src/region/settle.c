@@ -92,8 +92,10 @@ void s5__settle(struct s5__self *self, uint32_t idx)
 		return;
 	S5_CRASH_POINT("settle-drop");
 	if (dead->dismantle) {
-		if (self->slot->hand)
-			return; /* ours is not free for it: later */
+		/* Messages go through our hand. It may be in use, or about to
+		 * be filled by who serves our waiter: later, then. */
+		if (self->slot->hand || self->unfinished)
+			return;
 		s5__facility_msg->dismantle(self, dead->dismantle - 1);
 	}
 	if (s5__heap_settle(self, dead) != 0)
