@@ -4,6 +4,7 @@
 #include "scenario.h"
 
 #include <sched.h>
+#include <setjmp.h>
 #include <unistd.h>
 
 /* ---- cancellation: libc's, so not of the raw calls ---- */
@@ -146,6 +147,101 @@ SCENARIO(handler_sends_from_blocked_sender, NEED_NOTHING, "A-180 A-054")
 	EQ(finish(s), -EINTR);
 	EQ(stat_of(handler_queue).__msg_cbytes, 10);
 	EQ(rcv(handler_queue, 64, 1, IPC_NOWAIT), 4);
+}
+
+/* ---- left for good ---- */
+
+static sigjmp_buf out_of_call;
+
+static void jump_out(int sig)
+{
+	siglongjmp(out_of_call, sig);
+}
+
+/* It makes no call after the jump. */
+static long receive_and_jump_out(long q)
+{
+	struct {
+		long type;
+		char body[64];
+	} m;
+	long n;
+
+	signal(SIGUSR1, jump_out);
+	if (sigsetjmp(out_of_call, 1) != 0)
+		return -EINTR;
+	n = backend()->msgrcv((int)q, &m, sizeof(m.body), 0, 0);
+	return n < 0 ? -errno : n;
+}
+
+static long send_and_jump_out(long q)
+{
+	struct {
+		long type;
+		char body[4];
+	} m = {1, "left"};
+
+	signal(SIGUSR1, jump_out);
+	if (sigsetjmp(out_of_call, 1) != 0)
+		return -EINTR;
+	return backend()->msgsnd((int)q, &m, sizeof(m.body), 0) < 0 ? -errno
+								    : 0;
+}
+
+SCENARIO(receiver_that_jumped_out_takes_nothing, NEED_NOTHING, "A-180 A-069")
+{
+	struct actor *r = new_process(), *other = new_process();
+	int q = new_queue(0600);
+
+	START_ASLEEP(r, run("receive", receive_and_jump_out, q));
+	START_ASLEEP(other, rcv(q, 64, 0, 0));
+	send_signal(r, SIGUSR1);
+	EQ(finish(r), -EINTR);
+	EQ(snd(q, 1, "first", 0), 0);
+	EQ(finish(other), 5);
+	EQ(snd(q, 1, "second", 0), 0);
+	EQ(stat_of(q).msg_qnum, 1);
+	EQ(rcv(q, 64, 0, IPC_NOWAIT), 6);
+}
+
+SCENARIO(sender_that_jumped_out_takes_no_room, NEED_NOTHING, "A-180 A-077")
+{
+	struct actor *s = new_process(), *other = new_process();
+	int q = new_queue(0600);
+
+	EQ(set_qbytes(q, 4), 0);
+	EQ(snd(q, 9, "full", 0), 0);
+	START_ASLEEP(s, run("send", send_and_jump_out, q));
+	START_ASLEEP(other, snd(q, 2, "more", 0));
+	send_signal(s, SIGUSR1);
+	EQ(finish(s), -EINTR);
+	EQ(rcv(q, 64, 0, 0), 4);
+	EQ(finish(other), 0);
+	EQ(rcv(q, 64, 0, 0), 4);
+	EQ(got_type(NULL), 2);
+}
+
+SCENARIO(dead_receivers_hide_no_living_one, NEED_NOTHING, "A-074 A-067")
+{
+	struct actor *dead[8], *typed, *any;
+	int q = new_queue(0600);
+
+	for (int i = 0; i < 8; i++) {
+		dead[i] = new_process();
+		START_ASLEEP(dead[i], rcv(q, 64, i % 2, 0));
+	}
+	typed = new_process();
+	any = new_process();
+	START_ASLEEP(typed, rcv(q, 64, 1, 0));
+	START_ASLEEP(any, rcv(q, 64, 0, 0));
+	for (int i = 0; i < 8; i++)
+		kill_actor(dead[i]);
+	EQ(snd(q, 1, "typed", 0), 0);
+	EQ(stat_of(q).msg_qnum, 0);
+	EQ(finish(typed), 5);
+	EQ(snd(q, 1, "any", 0), 0);
+	EQ(stat_of(q).msg_qnum, 0);
+	EQ(finish(any), 3);
 }
 
 /* ---- stopped ---- */
