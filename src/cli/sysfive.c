@@ -47,7 +47,8 @@ void cli_set_verb(const char *verb)
 	current_verb = verb;
 }
 
-static void print_message(const char *kind, const char *format, va_list args)
+__attribute__((format(printf, 2, 0))) static void
+print_message(const char *kind, const char *format, va_list args)
 {
 	(void)fflush(stdout);
 	(void)fputs("sysfive: ", stderr);

@@ -113,6 +113,7 @@ void cli_user_text(uint32_t uid, char ret_text[CLI_NAME_SIZE])
 	static struct name cache;
 
 	if (!is_cached(&cache, uid, ret_text)) {
+		/* cppcheck-suppress getpwuidCalled // one thread */
 		const struct passwd *user = getpwuid(uid);
 
 		keep(&cache, uid, user ? user->pw_name : NULL, ret_text);
@@ -124,6 +125,7 @@ void cli_group_text(uint32_t gid, char ret_text[CLI_NAME_SIZE])
 	static struct name cache;
 
 	if (!is_cached(&cache, gid, ret_text)) {
+		/* cppcheck-suppress getgrgidCalled // one thread */
 		const struct group *group = getgrgid(gid);
 
 		keep(&cache, gid, group ? group->gr_name : NULL, ret_text);

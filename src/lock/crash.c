@@ -36,9 +36,9 @@ const char *s5_crash_name(unsigned i)
 
 void s5_crash_arm(const char *name, unsigned visit)
 {
-	armed[0] = '\0';
+	memset(armed, 0, sizeof(armed));
 	s5__a32_store_rlx(&left, visit);
-	strncat(armed, name, sizeof(armed) - 1);
+	strncpy(armed, name, sizeof(armed) - 1);
 }
 
 static void read_environment(void)

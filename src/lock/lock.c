@@ -353,6 +353,30 @@ static bool yield_for(struct s5__self *self, struct s5__a32 *lock)
 	return false;
 }
 
+/* One look at a lock that spinning has not got, and a sleep if it is held.
+ * 0: it is ours; -EAGAIN: not, nor will it be; 1: look again. */
+static int look_and_sleep(struct s5__self *self, struct s5__a32 *lock,
+			  struct suspicion *sus, struct s5__slot **ret_owner)
+{
+	uint32_t o = s5__a32_load_rlx(lock); /* only compared */
+	uint32_t v = 0;
+	enum look look;
+
+	*ret_owner = NULL;
+	look = look_at(self, lock, true, ret_owner, &v);
+	if (look == LOOK_TAKEN)
+		return 0;
+	if (look == LOOK_FREE)
+		return try_take(self, lock) ? 0 : 1;
+	if (look == LOOK_SUSPECT && is_damage(sus, o))
+		return seize(self, lock, o);
+	if (*ret_owner)
+		sleep_on_owner(lock, *ret_owner, v, SLEEP_NS);
+	else
+		(void)s5__sys(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+	return 1;
+}
+
 int s5__lock_slow(struct s5__self *self, struct s5__a32 *lock)
 {
 	struct suspicion sus = {0, 0, 0};
@@ -363,23 +387,11 @@ int s5__lock_slow(struct s5__self *self, struct s5__a32 *lock)
 		return 0;
 	until = s5__now_ns() + BRIEF_NS;
 	for (;;) {
-		struct s5__slot *owner = NULL;
-		uint32_t o = s5__a32_load_rlx(lock); /* only compared */
-		uint32_t v = 0;
-		enum look look = look_at(self, lock, true, &owner, &v);
+		struct s5__slot *owner;
+		int got = look_and_sleep(self, lock, &sus, &owner);
 
-		if (look == LOOK_TAKEN ||
-		    (look == LOOK_FREE && try_take(self, lock)))
-			return 0;
-		if (look == LOOK_SUSPECT && is_damage(&sus, o))
-			return seize(self, lock, o);
-		if (look == LOOK_HELD || look == LOOK_SUSPECT) {
-			if (owner)
-				sleep_on_owner(lock, owner, v, SLEEP_NS);
-			else
-				(void)s5__sys(SYS_sched_yield, 0, 0, 0, 0, 0,
-					      0);
-		}
+		if (got <= 0)
+			return got;
 		if (s5__now_ns() < until ||
 		    (owner && s5__slot_check_gone(owner)))
 			continue;

@@ -31,37 +31,58 @@ static uint32_t pages_for(uint64_t size)
 	return (uint32_t)((rest + S5__PAGE - 1) / S5__PAGE);
 }
 
+/* The pieces of a body behind its first cell, one after the other: cells, or
+ * pages. */
+struct pieces {
+	uint32_t cell, page;
+	uint64_t len; /* bytes in each */
+};
+
+static struct pieces pieces_of(const struct s5__message *m)
+{
+	return (struct pieces){m->next, m->pages,
+			       m->pages ? S5__PAGE : S5__CELL_DATA};
+}
+
+/* The next piece, or NULL where the chain ends, or is damaged. */
+static void *next_piece(struct pieces *at)
+{
+	void *p = NULL;
+
+	if (at->len == S5__PAGE) {
+		const uint32_t *link = s5__page_link(at->page);
+
+		p = s5__page_at(at->page);
+		at->page = link ? *link : 0;
+	} else {
+		struct s5__cell *c = s5__cell_at(at->cell);
+
+		if (c) {
+			p = c->data;
+			at->cell = c->next;
+		}
+	}
+	return p;
+}
+
 /* Copies to (`out`) or from the chain, from byte S5__MSG_INLINE on. */
 static bool copy_chain(const struct s5__message *m, uint8_t *user, uint64_t n,
 		       bool out)
 {
-	uint32_t next = m->next;
-	uint32_t page = m->pages;
+	struct pieces at = pieces_of(m);
 
 	while (n > 0) {
-		struct s5__cell *c = page ? NULL : s5__cell_at(next);
-		uint8_t *p = page ? s5__page_at(page) : c ? c->data : NULL;
-		uint64_t len = page ? S5__PAGE : S5__CELL_DATA;
+		uint64_t len = n < at.len ? n : at.len;
+		void *p = next_piece(&at);
 
 		if (!p)
 			return false;
-		if (len > n)
-			len = n;
 		if (out)
 			memcpy(user, p, len);
 		else
 			memcpy(p, user, len);
 		user += len;
 		n -= len;
-		if (page) {
-			uint32_t *link = s5__page_link(page);
-
-			page = link ? *link : 0;
-			if (page == 0 && n > 0)
-				return false;
-		} else {
-			next = c->next;
-		}
 	}
 	return true;
 }
@@ -153,36 +174,21 @@ bool s5__body_clone(struct s5__message *to, const struct s5__message *from,
 		    uint64_t size)
 {
 	uint64_t rest = size > S5__MSG_INLINE ? size - S5__MSG_INLINE : 0;
-	uint32_t a = to->next, b = from->next;
-	uint32_t ap = to->pages, bp = from->pages;
+	struct pieces t = pieces_of(to), f = pieces_of(from);
 
+	if (t.len != f.len)
+		return false; /* damaged */
 	to->type = from->type;
 	memcpy(to->data, from->data, S5__MSG_INLINE);
 	while (rest > 0) {
-		uint64_t len = ap ? S5__PAGE : S5__CELL_DATA;
-		struct s5__cell *ac = ap ? NULL : s5__cell_at(a);
-		struct s5__cell *bc = ap ? NULL : s5__cell_at(b);
-		void *d = ap ? s5__page_at(ap) : ac ? ac->data : NULL;
-		const void *f = ap ? s5__page_at(bp) : bc ? bc->data : NULL;
+		uint64_t len = rest < t.len ? rest : t.len;
+		void *d = next_piece(&t);
+		const void *s = next_piece(&f);
 
-		if (!d || !f)
+		if (!d || !s)
 			return false;
-		if (len > rest)
-			len = rest;
-		memcpy(d, f, len);
+		memcpy(d, s, len);
 		rest -= len;
-		if (ap) {
-			uint32_t *al = s5__page_link(ap);
-			uint32_t *bl = s5__page_link(bp);
-
-			ap = al ? *al : 0;
-			bp = bl ? *bl : 0;
-			if (rest > 0 && (!ap || !bp))
-				return false;
-		} else {
-			a = ac->next;
-			b = bc->next;
-		}
 	}
 	return true;
 }

@@ -25,8 +25,11 @@ static uint32_t walk(uint32_t ref, int64_t type)
 
 	while (is_inner(ref)) {
 		const struct s5__lane *n = s5__lane_at(ref >> 1);
-		uint32_t bit = n ? n->bit : BIT_TOP;
+		uint32_t bit;
 
+		if (!n)
+			return 0;
+		bit = *(const volatile uint32_t *)&n->bit; /* read once */
 		if (bit >= above)
 			return 0;
 		above = bit;

@@ -101,6 +101,15 @@ static void put_at_end(struct s5__msgq *q, struct s5__lane *lane,
 	lane->tail = cell;
 }
 
+/* `skip` follows what comes in. */
+static void note_for_skip(struct s5__msgq *q, uint32_t cell, bool in_front)
+{
+	if (in_front)
+		q->skip_type = 0;
+	else if (q->skip == 0)
+		q->skip = cell;
+}
+
 bool s5__msgq_append(struct s5__self *self, struct s5__msgq *q,
 		     struct s5__slot *from, bool in_front)
 {
@@ -134,12 +143,8 @@ bool s5__msgq_append(struct s5__self *self, struct s5__msgq *q,
 		put_in_front(q, lane, m, cell, last);
 	else
 		put_at_end(q, lane, m, cell, last, lane_last);
-	if (S5_UNLIKELY(q->skip_type != 0)) {
-		if (in_front)
-			q->skip_type = 0;
-		else if (q->skip == 0)
-			q->skip = cell;
-	}
+	if (S5_UNLIKELY(q->skip_type != 0))
+		note_for_skip(q, cell, in_front);
 	q->qnum++;
 	q->cbytes += m->size;
 	from->hand = 0;
@@ -148,21 +153,56 @@ bool s5__msgq_append(struct s5__self *self, struct s5__msgq *q,
 	return true;
 }
 
+/* The messages before and after, NULL at the ends. False if they do not agree
+ * (M1): a list that leads back into itself must come to an end. */
+static bool neighbours(const struct s5__msgq *q, uint32_t cell,
+		       const struct s5__message *m,
+		       struct s5__message **ret_before,
+		       struct s5__message **ret_after)
+{
+	*ret_before = NULL;
+	*ret_after = NULL;
+	if (cell != q->head) {
+		*ret_before = s5__message_at(m->fifo_prev);
+		if (!*ret_before || (*ret_before)->fifo_next != cell)
+			return false;
+	}
+	if (cell != q->tail) {
+		*ret_after = s5__message_at(m->fifo_next);
+		if (!*ret_after || (*ret_after)->fifo_prev != cell)
+			return false;
+	}
+	return true;
+}
+
+/* Takes the message out of the queue's list. */
+static void unlink_message(struct s5__msgq *q, const struct s5__message *m,
+			   struct s5__message *before,
+			   struct s5__message *after)
+{
+	uint32_t next = after ? m->fifo_next : 0;
+	uint32_t prev = before ? m->fifo_prev : 0;
+
+	if (before)
+		before->fifo_next = next;
+	else
+		q->head = next;
+	if (after)
+		after->fifo_prev = prev;
+	else
+		q->tail = prev;
+}
+
 bool s5__msgq_remove(struct s5__self *self, struct s5__msgq *q, uint32_t cell,
 		     struct s5__slot *to)
 {
 	struct s5__message *m = s5__message_at(cell);
 	struct s5__lane *lane = m ? s5__lane_at(m->lane) : NULL;
-	struct s5__message *before = NULL, *after = NULL;
+	struct s5__message *before, *after;
 
 	if (!lane || lane->head != cell || lane->type != m->type)
 		return false; /* M3: what is removed leads its lane */
-	/* M1, too: a list that leads back into itself must come to an end. */
-	if (cell != q->head && (!(before = s5__message_at(m->fifo_prev)) ||
-				before->fifo_next != cell))
-		return false;
-	if (cell != q->tail && (!(after = s5__message_at(m->fifo_next)) ||
-				after->fifo_prev != cell))
+	if (!neighbours(q, cell, m, &before, &after))
 		return false;
 	log_queue(self, q);
 	s5__tx_log64(self, &lane->head);
@@ -176,14 +216,7 @@ bool s5__msgq_remove(struct s5__self *self, struct s5__msgq *q, uint32_t cell,
 	s5__tx_arm(self);
 	if (S5_UNLIKELY(q->skip_type != 0 && q->skip == cell))
 		q->skip = after ? m->fifo_next : 0;
-	if (before)
-		before->fifo_next = after ? m->fifo_next : 0;
-	else
-		q->head = after ? m->fifo_next : 0;
-	if (after)
-		after->fifo_prev = before ? m->fifo_prev : 0;
-	else
-		q->tail = before ? m->fifo_prev : 0;
+	unlink_message(q, m, before, after);
 	lane->head = cell == lane->tail ? 0 : m->lane_next;
 	q->qnum--;
 	q->cbytes -= m->size;

@@ -129,7 +129,7 @@ bool s5__waiter_is_stopped(const struct s5__slot *w)
 		} while (v);
 		while (k > 0)
 			*p++ = digits[--k];
-		strcpy(p, part ? "/stat" : "/task/");
+		memcpy(p, part ? "/stat\0" : "/task/", 7);
 		p += part ? 5 : 6;
 	}
 	fd = s5__sys(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0,
