@@ -65,7 +65,7 @@ static void put_series(bool *first, const struct bench_outcome *outcome,
 	struct bench_summary s;
 	bool inner = true;
 	double ratio;
-	size_t i;
+	unsigned i;
 
 	s = bench_summarise(series->value, series->n);
 	put_name(first, bench_side_name(side));
@@ -96,7 +96,7 @@ static void put_outcome(const struct bench_outcome *outcome)
 	int meets = bench_meets(outcome);
 	bool first = true;
 	char target[64];
-	size_t side;
+	unsigned side;
 
 	bench_target_text(row, target, sizeof(target));
 	(void)putchar('{');

@@ -248,7 +248,7 @@ static int warm_up(struct bench_outcome *outcome, double seconds,
 {
 	const struct bench_row *row = outcome->row;
 	struct bench_result result;
-	size_t side;
+	unsigned side;
 	int err;
 
 	if (row->flags & BENCH_BY_TIME)
@@ -283,7 +283,7 @@ static int measure_row(struct bench_outcome *outcome,
 	uint64_t counts[BENCH_SIDES] = {0};
 	struct bench_result result;
 	int round;
-	size_t side;
+	unsigned side;
 	int err;
 
 	show_progress(outcome->row, 0, report->rounds);

@@ -206,7 +206,7 @@ static void fill_notes(char *notes, const struct bench_report *report,
 		       const struct bench_outcome *outcome)
 {
 	const struct bench_series *ours = &outcome->side[BENCH_SYSFIVE];
-	size_t side;
+	unsigned side;
 
 	if (outcome->failed[0])
 		add_note(notes, "FAILED: %s", outcome->failed);

@@ -29,8 +29,8 @@
 #define ENOUGH	    0.25
 
 /* Notes what happened, and the meaning of error if that is not 0; ends all. */
-__attribute__((noreturn)) static void end_all(struct bench_run *run, int error,
-					      const char *format, va_list args)
+__attribute__((noreturn, format(printf, 3, 0))) static void
+end_all(struct bench_run *run, int error, const char *format, va_list args)
 {
 	if (atomic_exchange(&run->shared->failed, 1) == 0) {
 		char *why = run->shared->result.why;

@@ -14,7 +14,8 @@
 
 static int failed;
 
-static void write_line(char mark, const char *fmt, va_list ap)
+__attribute__((format(printf, 2, 0))) static void
+write_line(char mark, const char *fmt, va_list ap)
 {
 	char line[1024];
 	int head = mark != 0 ? snprintf(line, sizeof(line), "%c ", mark) : 0;
