@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -68,6 +69,16 @@ static long outcome_of(const struct call *c)
 		return b->msgctl(c->id, c->cmd, c->user);
 	case CALL_RUN:
 		return c->fn(c->arg);
+	case CALL_SEMGET:
+		return b->semget(c->id, c->num, c->flags);
+	case CALL_SEMOP:
+		return b->semop(c->id, c->user, c->size);
+	case CALL_SEMTIMEDOP:
+		return b->semtimedop(c->id, c->user, c->size, c->timeout);
+	case CALL_SEMCTL:
+		return b->semctl(c->id, c->num, c->cmd,
+				 c->cmd == SETVAL ? (unsigned long)c->arg
+						  : (uintptr_t)c->user);
 	}
 	return -ENOSYS;
 }
@@ -186,7 +197,9 @@ static long wait_result(struct actor *a)
 	}
 	atomic_store(&a->phase, PHASE_IDLE);
 	if (a->call.op == CALL_GET && a->ret >= 0)
-		name_queue((int)a->ret);
+		name_object(QUEUE, (int)a->ret);
+	if (a->call.op == CALL_SEMGET && a->ret >= 0)
+		name_object(SET, (int)a->ret);
 	return a->ret;
 }
 
@@ -322,8 +335,15 @@ void kill_actor(struct actor *a)
 	close(a->bell[1]);
 }
 
-/* A thread whose cancellation is under way: it must end by that. */
-void join_cancelled(struct actor *a)
+void await_end(struct actor *a)
+{
+	reap(a);
+	close(a->bell[1]);
+	trace("%s has ended", a->name);
+}
+
+/* A thread that is about to end, by itself or cancelled. */
+void join(struct actor *a)
 {
 	struct timespec limit;
 	void *value = NULL;
@@ -331,7 +351,7 @@ void join_cancelled(struct actor *a)
 	clock_gettime(CLOCK_REALTIME, &limit);
 	limit.tv_sec += (time_t)PATIENCE;
 	if (pthread_timedjoin_np(a->thread, &value, &limit) != 0)
-		give_up("%s is not cancelled (state %c)", a->name,
+		give_up("%s does not end (state %c)", a->name,
 			state_of(a->pid, a->tid));
 	a->is_alive = false;
 	trace("%s %s", a->name,
@@ -342,7 +362,7 @@ void cancel(struct actor *a)
 {
 	trace("%s is to be cancelled", a->name);
 	pthread_cancel(a->thread);
-	join_cancelled(a);
+	join(a);
 }
 
 void end_actors(void)

@@ -61,12 +61,38 @@ static long raw_msgctl(int id, int cmd, void *arg)
 	return raw5(SYS_msgctl, id, cmd, (long)(uintptr_t)arg, 0, 0);
 }
 
+static long raw_semget(key_t key, int nsems, int flags)
+{
+	return raw5(SYS_semget, key, nsems, flags, 0, 0);
+}
+
+static long raw_semop(int id, struct sembuf *sops, size_t nsops)
+{
+	return raw5(SYS_semop, id, (long)(uintptr_t)sops, (long)nsops, 0, 0);
+}
+
+static long raw_semtimedop(int id, struct sembuf *sops, size_t nsops,
+			   const struct timespec *timeout)
+{
+	return raw5(SYS_semtimedop, id, (long)(uintptr_t)sops, (long)nsops,
+		    (long)(uintptr_t)timeout, 0);
+}
+
+static long raw_semctl(int id, int num, int cmd, unsigned long arg)
+{
+	return raw5(SYS_semctl, id, num, cmd, (long)arg, 0);
+}
+
 const struct backend backend_kernel = {
 	.name = "kernel",
 	.msgget = raw_msgget,
 	.msgsnd = raw_msgsnd,
 	.msgrcv = raw_msgrcv,
 	.msgctl = raw_msgctl,
+	.semget = raw_semget,
+	.semop = raw_semop,
+	.semtimedop = raw_semtimedop,
+	.semctl = raw_semctl,
 };
 
 /* A value that no call sets: whoever succeeds must leave it alone. */
@@ -103,10 +129,48 @@ static long libc_msgctl(int id, int cmd, void *arg)
 	return outcome(msgctl(id, cmd, arg));
 }
 
+static long libc_semget(key_t key, int nsems, int flags)
+{
+	errno = ERRNO_MARK;
+	return outcome(semget(key, nsems, flags));
+}
+
+static long libc_semop(int id, struct sembuf *sops, size_t nsops)
+{
+	errno = ERRNO_MARK;
+	return outcome(semop(id, sops, nsops));
+}
+
+static long libc_semtimedop(int id, struct sembuf *sops, size_t nsops,
+			    const struct timespec *timeout)
+{
+	errno = ERRNO_MARK;
+	return outcome(semtimedop(id, sops, nsops, timeout));
+}
+
+/* The caller defines it; what is not an int is a pointer. */
+union semun {
+	int val;
+	void *buf;
+	unsigned long whole;
+};
+
+static long libc_semctl(int id, int num, int cmd, unsigned long arg)
+{
+	union semun u = {.whole = arg};
+
+	errno = ERRNO_MARK;
+	return outcome(semctl(id, num, cmd, u));
+}
+
 const struct backend backend_libc = {
 	.name = "libc",
 	.msgget = libc_msgget,
 	.msgsnd = libc_msgsnd,
 	.msgrcv = libc_msgrcv,
 	.msgctl = libc_msgctl,
+	.semget = libc_semget,
+	.semop = libc_semop,
+	.semtimedop = libc_semtimedop,
+	.semctl = libc_semctl,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * name.c - what differs from run to run is called by its role: queues q1, q2,
- * keys k1, k2, processes P0, P1, times 0 and now.
+ * sets s1, s2, keys k1, k2, processes P0, P1, times 0 and now.
  */
 #include "stage.h"
 
@@ -10,8 +10,10 @@
 
 #define NAMES_MAX 512
 
-static int queue_ids[NAMES_MAX];
-static int queues;
+static struct {
+	int ids[NAMES_MAX];
+	int count;
+} named[KINDS];
 static time_t began;
 
 void put(struct text *t, const char *fmt, ...)
@@ -27,38 +29,40 @@ void put(struct text *t, const char *fmt, ...)
 		t->n = sizeof(t->s) - 1;
 }
 
-static int find_queue(int id)
+static int find_object(enum kind kind, int id)
 {
-	for (int i = 0; i < queues && i < NAMES_MAX; i++)
-		if (queue_ids[i] == id)
+	for (int i = 0; i < named[kind].count && i < NAMES_MAX; i++)
+		if (named[kind].ids[i] == id)
 			return i + 1;
 	return 0;
 }
 
-void name_queue(int id)
+void name_object(enum kind kind, int id)
 {
 	if (began == 0)
 		began = time(NULL);
-	if (find_queue(id) != 0)
+	if (find_object(kind, id) != 0)
 		return;
-	if (queues < NAMES_MAX)
-		queue_ids[queues] = id;
-	queues++;
+	if (named[kind].count < NAMES_MAX)
+		named[kind].ids[named[kind].count] = id;
+	named[kind].count++;
 }
 
 /* Nothing is left behind where the namespace is not one's own. */
-void remove_queues(void)
+void remove_objects(void)
 {
-	for (int i = 0; i < queues && i < NAMES_MAX; i++)
-		(void)backend()->msgctl(queue_ids[i], IPC_RMID, NULL);
+	for (int i = 0; i < named[QUEUE].count && i < NAMES_MAX; i++)
+		(void)backend()->msgctl(named[QUEUE].ids[i], IPC_RMID, NULL);
+	for (int i = 0; i < named[SET].count && i < NAMES_MAX; i++)
+		(void)backend()->semctl(named[SET].ids[i], 0, IPC_RMID, 0);
 }
 
-void put_queue(struct text *t, int id)
+void put_object(struct text *t, enum kind kind, int id)
 {
-	int n = find_queue(id);
+	int n = find_object(kind, id);
 
 	if (n != 0)
-		put(t, "q%d", n);
+		put(t, "%c%d", "qs"[kind], n);
 	else
 		put(t, "%d", id);
 }
@@ -131,7 +135,7 @@ void put_flags(struct text *t, const struct call *call)
 		{MSG_COPY, "COPY"},
 	};
 
-	if (call->op == CALL_GET)
+	if (call->op == CALL_GET || call->op == CALL_SEMGET)
 		put_bits(t, call->flags, get_bits, 2);
 	else
 		put_bits(t, call->flags, op_bits, 4);
@@ -159,6 +163,23 @@ const char *command_name(int cmd)
 	}
 	snprintf(number, sizeof(number), "0x%x", (unsigned)cmd);
 	return number;
+}
+
+const char *set_command_name(int cmd)
+{
+	static const char *const names[] = {
+		[IPC_RMID] = "IPC_RMID", [IPC_SET] = "IPC_SET",
+		[IPC_STAT] = "IPC_STAT", [IPC_INFO] = "IPC_INFO",
+		[GETPID] = "GETPID",	 [GETVAL] = "GETVAL",
+		[GETALL] = "GETALL",	 [GETNCNT] = "GETNCNT",
+		[GETZCNT] = "GETZCNT",	 [SETVAL] = "SETVAL",
+		[SETALL] = "SETALL",	 [SEM_STAT] = "SEM_STAT",
+		[SEM_INFO] = "SEM_INFO", [SEM_STAT_ANY] = "SEM_STAT_ANY",
+	};
+
+	if (cmd >= 0 && cmd <= SEM_STAT_ANY && names[cmd] != NULL)
+		return names[cmd];
+	return command_name(cmd);
 }
 
 /* A call's value in words. */

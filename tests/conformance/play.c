@@ -4,7 +4,7 @@
 
 #include "stage.h"
 
-#include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 struct scenario *all_scenarios;
@@ -39,6 +39,27 @@ static void check_kernel_untouched(void)
 	if (id != 0)
 		fail("a queue was made in the kernel");
 	(void)backend_kernel.msgctl((int)id, IPC_RMID, NULL);
+	id = backend_kernel.semget(IPC_PRIVATE, 1, IPC_CREAT | 0600);
+	if (id != 0)
+		fail("a semaphore set was made in the kernel");
+	(void)backend_kernel.semctl((int)id, 0, IPC_RMID, 0);
+}
+
+/*
+ * --act kernel|libc SET: takes five from the first semaphore with SEM_UNDO,
+ * waits for the second, puts back what it took of that, and ends.
+ */
+int act(char **args)
+{
+	const struct backend *b = strcmp(args[0], "kernel") == 0
+					  ? &backend_kernel
+					  : &backend_libc;
+	struct sembuf take = {0, -5, SEM_UNDO}, await = {1, -1, SEM_UNDO};
+	int set = atoi(args[1]);
+
+	if (b->semop(set, &take, 1) != 0 || b->semop(set, &await, 1) != 0)
+		return EXIT_FAILED;
+	return 0;
 }
 
 /* --play NAME kernel|libc kernel|sysfive private|shared */

@@ -11,5 +11,6 @@
 #define EXIT_SKIPPED 77
 
 int play(char **args);
+int act(char **args); /* what a scenario execs */
 
 #endif

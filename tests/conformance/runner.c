@@ -369,6 +369,8 @@ int main(int argc, char **argv)
 
 	if (argc == 6 && strcmp(argv[1], "--play") == 0)
 		return play(argv + 2);
+	if (argc == 4 && strcmp(argv[1], "--act") == 0)
+		return act(argv + 2);
 	if (read_options(argc, argv)) {
 		list_scenarios();
 		return 0;

@@ -24,7 +24,9 @@
 #include <string.h>
 #include <sys/ipc.h>
 #include <sys/msg.h>
+#include <sys/sem.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "backend.h"
 
@@ -35,12 +37,14 @@
 #define MSG_STAT_ANY 13
 #endif
 
-/* Which meson suite a file's scenarios belong to: 2, or 3 where it says so. */
+/* Which meson suite a file's scenarios belong to: 2, or what it says. */
 #ifndef SUITE
 #define SUITE 2
 #endif
 
 #define BODY_MAX   (128 * 1024)
+#define OPS_MAX	   1024
+#define VALUES_MAX 32768
 #define ACTORS_MAX 48
 #define INDEX_BITS 15
 #define NOBODY	   65534
@@ -78,19 +82,31 @@ void add_scenario(struct scenario *s);
 
 /* ---- actors ---- */
 
-enum call_op { CALL_GET, CALL_SND, CALL_RCV, CALL_CTL, CALL_RUN };
+enum call_op {
+	CALL_GET,
+	CALL_SND,
+	CALL_RCV,
+	CALL_CTL,
+	CALL_RUN,
+	CALL_SEMGET,
+	CALL_SEMOP,
+	CALL_SEMTIMEDOP,
+	CALL_SEMCTL,
+};
 
 struct call {
 	enum call_op op;
-	int id; /* of the queue; the key of CALL_GET */
+	int id; /* of the queue or set; the key of CALL_GET, CALL_SEMGET */
 	int flags;
 	int cmd;
+	int num; /* semnum or nsems */
 	long type;
-	size_t size;
-	void *user; /* the pointer that the call is given */
+	size_t size; /* or nsops */
+	void *user;  /* the pointer that the call is given */
+	const struct timespec *timeout;
 	const char *name;
 	long (*fn)(long arg);
-	long arg;
+	long arg; /* of fn; of SETVAL */
 };
 
 struct message {
@@ -112,7 +128,12 @@ struct actor {
 		struct message message;
 		struct msqid_ds ds;
 		struct msginfo info;
+		struct sembuf ops[OPS_MAX];
+		unsigned short values[VALUES_MAX];
+		struct semid_ds set;
+		struct seminfo seminfo;
 	} buf __attribute__((aligned(4096)));
+	struct timespec timeout;
 };
 
 struct actor *new_process(void);
@@ -154,7 +175,8 @@ void stop(struct actor *a);
 void resume(struct actor *a);
 void kill_actor(struct actor *a); /* SIGKILL, and it is reaped */
 void cancel(struct actor *a);	  /* pthread_cancel(), and it is joined */
-void join_cancelled(struct actor *a);
+void join(struct actor *a);	  /* a thread that is about to end */
+void await_end(struct actor *a);  /* a process likewise: it is reaped */
 void hold_cpu(struct actor *const *list, int n); /* they run after... */
 void release_cpu(void);				 /* ...this only */
 void next_second(void);
@@ -203,7 +225,7 @@ void *at_page_end(size_t bytes_left); /* then comes no page */
 
 /* ---- names, notes, checks ---- */
 key_t key_of(int n);
-void set_limit(const char *name, long value); /* msgmax, msgmnb, msgmni */
+void set_limit(const char *name, long value); /* msgmax ... semmni */
 bool on_kernel(void);
 void use_libc_names(void); /* where raw calls can't do, as with cancelling */
 const struct backend *backend(void);

@@ -45,7 +45,7 @@ void open_stage(const struct backend *b, bool sysfive)
 int close_stage(void)
 {
 	end_actors();
-	remove_queues();
+	remove_objects();
 	return failures() > 0 ? EXIT_FAILED : 0;
 }
 
@@ -60,7 +60,7 @@ void give_up(const char *fmt, ...)
 	fail("given up: %s", why);
 	if (getpid() == self()->pid) {
 		end_actors();
-		remove_queues();
+		remove_objects();
 	}
 	_exit(EXIT_GAVE_UP);
 }
@@ -134,6 +134,28 @@ static bool run_limits(const char *assignment)
 	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
 }
 
+/* The numbers of kernel.sem, in its order. */
+static bool write_sem_limit(const char *name, long value)
+{
+	static const char *const names[] = {"semmsl", "semmns", "semopm",
+					    "semmni"};
+	static const char path[] = "/proc/sys/kernel/sem";
+	char text[96];
+	long n[4];
+	FILE *f = fopen(path, "re");
+
+	if (f == NULL)
+		return false;
+	int got = fscanf(f, "%ld %ld %ld %ld", &n[0], &n[1], &n[2], &n[3]);
+	fclose(f);
+	for (int i = 0; i < 4; i++)
+		if (strcmp(name, names[i]) == 0)
+			n[i] = value;
+	snprintf(text, sizeof(text), "%ld %ld %ld %ld\n", n[0], n[1], n[2],
+		 n[3]);
+	return got == 4 && write_file(path, text);
+}
+
 void set_limit(const char *name, long value)
 {
 	char text[64], path[80];
@@ -143,6 +165,11 @@ void set_limit(const char *name, long value)
 		snprintf(text, sizeof(text), "%s=%ld", name, value);
 		if (!run_limits(text))
 			give_up("sysfive limits %s failed", text);
+		return;
+	}
+	if (strncmp(name, "sem", 3) == 0) {
+		if (!write_sem_limit(name, value))
+			give_up("kernel.sem: %s", strerror(errno));
 		return;
 	}
 	snprintf(path, sizeof(path), "/proc/sys/kernel/%s", name);

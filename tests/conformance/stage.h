@@ -40,13 +40,20 @@ struct text {
 };
 void put(struct text *t, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-void name_queue(int id);
-void put_queue(struct text *t, int id);
+enum kind { QUEUE, SET, KINDS };
+void name_object(enum kind kind, int id);
+void put_object(struct text *t, enum kind kind, int id);
 void put_key(struct text *t, key_t key);
 void put_flags(struct text *t, const struct call *call);
 void put_time(struct text *t, long when);
 const char *command_name(int cmd);
+const char *set_command_name(int cmd);
+void put_perm(struct text *t, const struct ipc_perm *perm);
+void remove_objects(void);
 
-void remove_queues(void);
+/* set_trace.c: of the calls of semaphore sets */
+bool is_set_call(const struct call *c);
+void put_set_call(struct text *t, const struct actor *a);
+void put_set_result(struct text *t, const struct actor *a, long ret);
 
 #endif

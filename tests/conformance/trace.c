@@ -107,7 +107,7 @@ static void put_call(struct text *t, const struct actor *a)
 		break;
 	case CALL_SND:
 		put(t, "msgsnd ");
-		put_queue(t, c->id);
+		put_object(t, QUEUE, c->id);
 		if (c->user == &a->buf)
 			put(t, " type=%ld", a->buf.message.type);
 		put(t, " size=%ld", (long)c->size);
@@ -115,19 +115,22 @@ static void put_call(struct text *t, const struct actor *a)
 		break;
 	case CALL_RCV:
 		put(t, "msgrcv ");
-		put_queue(t, c->id);
+		put_object(t, QUEUE, c->id);
 		put(t, " type=%ld size=%ld", c->type, (long)c->size);
 		put_pointer(t, a);
 		break;
 	case CALL_CTL:
 		put(t, "msgctl ");
-		put_queue(t, c->id);
+		put_object(t, QUEUE, c->id);
 		put(t, " %s", command_name(c->cmd));
 		put_pointer(t, a);
 		break;
 	case CALL_RUN:
 		put(t, "%s(%ld)", c->name, c->arg);
 		break;
+	default:
+		put_set_call(t, a);
+		return;
 	}
 	if (c->op != CALL_CTL && c->op != CALL_RUN) {
 		put(t, " flags=");
@@ -135,13 +138,18 @@ static void put_call(struct text *t, const struct actor *a)
 	}
 }
 
+void put_perm(struct text *t, const struct ipc_perm *perm)
+{
+	put(t, "key=");
+	put_key(t, perm->__key);
+	put(t, " uid=%u gid=%u cuid=%u cgid=%u mode=%04o", perm->uid, perm->gid,
+	    perm->cuid, perm->cgid, (unsigned)perm->mode);
+}
+
 static void put_ds(struct text *t, const struct msqid_ds *ds)
 {
-	put(t, " {key=");
-	put_key(t, ds->msg_perm.__key);
-	put(t, " uid=%u gid=%u cuid=%u cgid=%u mode=%04o", ds->msg_perm.uid,
-	    ds->msg_perm.gid, ds->msg_perm.cuid, ds->msg_perm.cgid,
-	    (unsigned)ds->msg_perm.mode);
+	put(t, " {");
+	put_perm(t, &ds->msg_perm);
 	put(t, " qnum=%lu cbytes=%lu qbytes=%lu", (unsigned long)ds->msg_qnum,
 	    (unsigned long)ds->__msg_cbytes, (unsigned long)ds->msg_qbytes);
 	put(t, " lspid=%s", role_of(ds->msg_lspid));
@@ -203,13 +211,17 @@ static void put_result(struct text *t, const struct actor *a)
 		put(t, " (errno changed)");
 		ret -= ERRNO_TOUCHED;
 	}
+	if (is_set_call(c)) {
+		put_set_result(t, a, ret);
+		return;
+	}
 	if (c->op == CALL_GET && ret >= 0) {
 		put(t, " -> ");
-		put_queue(t, (int)ret);
+		put_object(t, QUEUE, (int)ret);
 	} else if (c->op == CALL_CTL && ret >= 0 &&
 		   (c->cmd == MSG_STAT || c->cmd == MSG_STAT_ANY)) {
 		put(t, " -> ");
-		put_queue(t, (int)ret);
+		put_object(t, QUEUE, (int)ret);
 	} else if (ret < 0) {
 		put(t, " -> -1 %s", error_name(ret));
 	} else {

@@ -58,10 +58,10 @@ SCENARIO(cancel_before_the_call, NEED_NOTHING, "A-179")
 
 	EQ(snd(q, 1, "x", 0), 0);
 	START(t, run("receive", cancelled_receive, q));
-	join_cancelled(t);
+	join(t);
 	EQ(stat_of(q).msg_qnum, 1);
 	START(u, run("send", cancelled_send, q));
-	join_cancelled(u);
+	join(u);
 	EQ(stat_of(q).msg_qnum, 1);
 }
 
