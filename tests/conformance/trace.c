@@ -69,7 +69,8 @@ void check_eq(long got, long want, const char *what, const char *file, int line)
 		     error_name(got), error_name(want));
 }
 
-static void trace_difference(const char *fmt, ...)
+__attribute__((format(printf, 1, 2))) static void
+trace_difference(const char *fmt, ...)
 {
 	va_list ap;
 
