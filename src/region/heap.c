@@ -289,7 +289,7 @@ int s5__pages_put(struct s5__self *self, uint32_t *head)
 			seen = next;
 		tail = s5__page_link(next);
 	}
-	if (h->free_n > KEEP_FREE) { /* racy read: only a policy */
+	if (h->free_n + k > KEEP_FREE) { /* racy read: only a policy */
 		punch(first, k);
 		list = &h->punched;
 		list_n = &h->punched_n;
