@@ -63,7 +63,7 @@ static int read_queue(struct s5__self *self, int id, struct s5_msgq_info *info)
 	locked = lock_for_view(self, q);
 	if (!locked) {
 		struct s5__slot *owner =
-			s5__slot_at(s5__a32_load_rlx(&q->lock));
+			s5__slot_at(S5__TOKEN_IDX(s5__a32_load_rlx(&q->lock)));
 
 		info->flags |= S5_INFO_UNLOCKED;
 		info->held_pid = owner ? (int32_t)owner->pid : 0;
