@@ -125,7 +125,8 @@ perl -e '
 	$slots = word(2 * 4096) * 4096;
 	($at) = grep { word($slots + $_ * 2048 + 4) == $ARGV[0] } 1 .. 7 or die;
 	put($slots + $at * 2048 + 64, "Q", $queue); # holding
-	put($queue, "L", $at);
+	$gen = word($slots + $at * 2048 + 8) >> 2; # of the state
+	put($queue, "L", ($at | $gen << 15) & 0xffffffff);
 	close $f or die' "$pid"
 cli_status 0 'a queue whose lock a stopped process has' \
 	"$S5_CMD" ls --noheadings --columns msqid,held_by
