@@ -20,7 +20,7 @@ done
 chmod 1777 "$SYSFIVE_DIR"
 
 tap_run kernel "$case"
-tap_close_kernel $sets
+tap_close_kernel "$sets"
 tap_run sysfive env LD_PRELOAD="$S5_DROPIN" "$case"
 tap_run 'sysfive was used' test -s "$SYSFIVE_DIR/arena"
 tap_done

@@ -245,7 +245,7 @@ int main(int argc, char **argv)
 	}
 	if (failed >= 0 && !opt.no_shrink)
 		shrink(program, failed);
-	printf("%sok 1 - %ld steps in both worlds, %ld races for room\n",
-	       failed >= 0 ? "not " : "", done, herd_count());
+	printf("%sok 1 - %ld steps in both worlds, %s\n",
+	       failed >= 0 ? "not " : "", done, step_tally());
 	return failed >= 0 ? 3 : 0;
 }

@@ -12,12 +12,12 @@
  */
 #include "step.h"
 
+#include "draw.h"
 #include "world.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -40,38 +40,15 @@ static struct step pending[WORKERS];
 static struct request pending_requests[WORKERS][WORLDS];
 static long herds;
 
-long herd_count(void)
+const char *step_tally(void)
 {
-	return herds;
-}
+	static char text[40];
 
-__attribute__((format(printf, 1, 2))) static bool differ(const char *fmt, ...)
-{
-	va_list ap;
-
-	printf("#   ");
-	va_start(ap, fmt);
-	vprintf(fmt, ap);
-	va_end(ap);
-	putchar('\n');
-	return false;
+	snprintf(text, sizeof(text), "%ld races for room", herds);
+	return text;
 }
 
 /* ---- making steps ---- */
-
-static uint64_t draw(uint64_t *random, uint64_t below)
-{
-	uint64_t z = (*random += 0x9e3779b97f4a7c15ULL);
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-	return (z ^ (z >> 31)) % below;
-}
-
-static bool one_in(uint64_t *random, unsigned n)
-{
-	return draw(random, n) == 0;
-}
 
 static size_t some_size(uint64_t *r)
 {

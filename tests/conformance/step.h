@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* step.h - one step of a random program: making it up, and doing it. */
+/*
+ * step.h - one step of a random program: making it up, and doing it.
+ *
+ * step.c has the steps of message queues, set_step.c of semaphore sets; a
+ * program is linked with one of them.
+ */
 #ifndef S5_CONFORMANCE_STEP_H
 #define S5_CONFORMANCE_STEP_H
 
@@ -8,7 +13,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define SLOTS 6 /* variables of the program that hold queue ids */
+#include "world.h"
+
+#define SLOTS 6 /* variables of the program that hold ids */
 
 enum step_kind {
 	STEP_GET,
@@ -23,6 +30,9 @@ enum step_kind {
 	STEP_COPY,
 	STEP_MSG_STAT,
 	STEP_INFO,
+	STEP_SEMGET,
+	STEP_SEMOP,
+	STEP_SEMCTL,
 };
 
 /* All choices are made beforehand, so that steps may be left out. */
@@ -37,6 +47,9 @@ struct step {
 	uid_t uid;
 	bool bad_pointer;
 	bool herd; /* let senders race for room */
+	int num;   /* of the semaphore; how many, for STEP_SEMGET */
+	long value;
+	struct operations operations;
 };
 
 /* `whole` also makes MSG_COPY and the commands by index. */
@@ -48,7 +61,7 @@ void begin_program(void);
 /* False if the worlds differ; what differs is printed. */
 bool do_step(const struct step *s);
 void end_program(void);
-/* How many steps let senders race for room. */
-long herd_count(void);
+/* What the steps came to, in words. */
+const char *step_tally(void);
 
 #endif

@@ -87,15 +87,26 @@ long control(int world, int id, int cmd, struct msqid_ds *ds)
 	return ret;
 }
 
+long control_set(int world, int id, int num, int cmd, void *arg)
+{
+	if (is_kernel_twice)
+		enter_world(world);
+	long ret = backend_of(world)->semctl(id, num, cmd, (uintptr_t)arg);
+	if (is_kernel_twice)
+		enter_world(0);
+	return ret;
+}
+
 /* The index goes round: number 0 is given only if none was before. */
 bool second_world_is_not_kernel(void)
 {
 	if (!is_private || is_kernel_twice)
 		return true;
 	enter_world(1);
-	long id = backend_kernel.msgget(IPC_PRIVATE, IPC_CREAT | 0600);
+	long q = backend_kernel.msgget(IPC_PRIVATE, IPC_CREAT | 0600);
+	long s = backend_kernel.semget(IPC_PRIVATE, 1, IPC_CREAT | 0600);
 	enter_world(0);
-	return id == 0;
+	return q == 0 && s == 0;
 }
 
 bool have_private_worlds(void)
@@ -172,6 +183,28 @@ static long receive(const struct backend *b, struct seat *s,
 	return ret;
 }
 
+static long operate(const struct backend *b, struct request *r)
+{
+	struct operations *o = &r->operations;
+	struct sembuf *list = r->bad_pointer ? NULL : o->list;
+
+	if (o->has_limit)
+		return b->semtimedop(r->id, list, o->n, &o->limit);
+	return b->semop(r->id, list, o->n);
+}
+
+static long control_set_by_worker(const struct backend *b, struct seat *s)
+{
+	const struct request *r = &s->request;
+
+	if (r->cmd == SETVAL)
+		return b->semctl(r->id, r->num, r->cmd,
+				 (unsigned long)r->set.value);
+	memcpy(&s->reply.u.set, &r->set, sizeof(r->set));
+	return b->semctl(r->id, r->num, r->cmd,
+			 r->bad_pointer ? 0 : (uintptr_t)&s->reply.u);
+}
+
 static long make_call(const struct backend *b, struct seat *s)
 {
 	const struct request *r = &s->request;
@@ -193,6 +226,12 @@ static long make_call(const struct backend *b, struct seat *s)
 			return -errno;
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		return 0;
+	case REQ_SEMGET:
+		return b->semget(r->id, r->num, r->flags);
+	case REQ_SEMOP:
+		return operate(b, &s->request);
+	case REQ_SEMCTL:
+		return control_set_by_worker(b, s);
 	}
 	return -ENOSYS;
 }
@@ -423,6 +462,19 @@ static bool wait_rest(bool must_agree)
 bool settle(void)
 {
 	return wait_rest(true);
+}
+
+bool await_return(int worker)
+{
+	const struct timespec nap = {0, 100 * 1000};
+	double deadline = now() + PATIENCE;
+
+	while (!has_returned(0, worker) || !has_returned(1, worker)) {
+		if (now() > deadline)
+			return false;
+		nanosleep(&nap, NULL);
+	}
+	return true;
 }
 
 bool settle_apart(void)

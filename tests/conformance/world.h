@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/ipc.h>
 #include <sys/msg.h>
+#include <sys/sem.h>
 #include <sys/types.h>
 
 #include "backend.h"
@@ -18,6 +19,8 @@
 #define WORLDS	   2
 #define WORKERS	   5
 #define BUFFER_MAX 16384
+#define NSEMS_MAX  4
+#define NSOPS_MAX  6
 
 enum request_kind {
 	REQ_GET,
@@ -25,16 +28,34 @@ enum request_kind {
 	REQ_RCV,
 	REQ_CTL,
 	REQ_EUID,
+	REQ_SEMGET,
+	REQ_SEMOP,
+	REQ_SEMCTL,
+};
+
+/* Of one semop or, if there is a limit, semtimedop. */
+struct operations {
+	struct sembuf list[NSOPS_MAX];
+	size_t n;
+	bool has_limit;
+	struct timespec limit;
 };
 
 struct request {
 	enum request_kind kind;
-	int id; /* of the queue in its world; the key of REQ_GET */
+	int id; /* of the object in its world; the key of REQ_GET */
 	int cmd, flags;
 	long type;
 	size_t size;
 	bool bad_pointer;
 	uid_t uid;
+	int num; /* of the semaphore; how many, for REQ_SEMGET */
+	struct operations operations;
+	union set_data {
+		long value;
+		unsigned short values[NSEMS_MAX];
+		struct semid_ds ds;
+	} set;
 };
 
 struct reply {
@@ -45,14 +66,17 @@ struct reply {
 	union {
 		struct msqid_ds ds;
 		struct msginfo info;
+		union set_data set;
+		struct seminfo seminfo;
 	} u;
 };
 
 void open_worlds(bool kernel_twice);
 /* A msgctl by the test itself. */
 long control(int world, int id, int cmd, struct msqid_ds *ds);
+long control_set(int world, int id, int num, int cmd, void *arg);
 bool have_private_worlds(void);
-/* Asked once, at the end: no queue was made in its kernel namespace. */
+/* Asked once, at the end: no object was made in its kernel namespace. */
 bool second_world_is_not_kernel(void);
 void start_workers(void);
 void end_workers(void);
@@ -67,7 +91,9 @@ bool is_busy(int worker); /* asked, and its reply not yet taken */
  * have returned in both worlds; false if that does not come about.
  */
 bool settle(void);
-/* The same, but who has returned may differ. */
+/* Waits until this one has returned in both worlds. */
+bool await_return(int worker);
+/* As settle(), but who has returned may differ. */
 bool settle_apart(void);
 bool has_returned(int world, int worker);
 /* Takes the reply; the worker is idle again. */
