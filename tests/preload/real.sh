@@ -1,8 +1,9 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: MIT
 #
-# real.sh - what the tests of real programs share: the kernel takes no queue,
-# and real_done looks whether sysfive was used.
+# real.sh - what the tests of real programs share: the kernel takes no queue
+# (nor, with real_closes=sets, a semaphore set), and real_done looks whether
+# sysfive was used.
 #
 # shellcheck source=tests/harness/tap.sh
 . "$S5_SOURCE_DIR/tests/harness/tap.sh"
@@ -19,6 +20,31 @@ real_run() {
 	tap_run "$real_name" env LD_PRELOAD="$S5_DROPIN" "$@"
 }
 
+# stress-ng's exit status is 0 even if what it verified was wrong.
+#
+# shellcheck disable=SC2317 # it is called through tap_run
+real_verified() {
+	out=$(stress-ng --temp-path "$SYSFIVE_DIR" --timeout 60 --verify "$@" 2>&1)
+	status=$?
+	printf '%s\n' "$out"
+	case $out in
+	*'stress-ng: fail:'*) return 1 ;;
+	*'successful run completed'*) return "$status" ;;
+	*) return 1 ;;
+	esac
+}
+
+# real_stress NAME OPTION...: passes if stress-ng found nothing wrong.
+real_stress() {
+	name=$1
+	shift
+	# A function cannot be run by env.
+	LD_PRELOAD=$S5_DROPIN
+	export LD_PRELOAD
+	tap_run "$name" real_verified "$@"
+	unset LD_PRELOAD
+}
+
 real_done() {
 	tap_run 'sysfive was used' test -s "$SYSFIVE_DIR/arena"
 	if test "$real_is_closed" -eq 0; then
@@ -31,5 +57,5 @@ real_done() {
 }
 
 chmod 1777 "$SYSFIVE_DIR"
-tap_close_kernel
+tap_close_kernel "${real_closes:-}"
 real_is_closed=$?
