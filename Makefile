@@ -4,7 +4,7 @@
 # by tools/setup when run as root.
 
 MESON = $$(command -v meson || echo /usr/bin/meson)
-SANITIZED = ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0:use_sigaltstack=0 \
+SANITIZED = ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0:use_sigaltstack=0:suppressions=$(CURDIR)/tools/asan.supp \
 	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 S5_TIMEOUT_SCALE=4
 
 all:
@@ -31,7 +31,7 @@ crash: setup-check all
 # The sanitizer builds and the analysis build have directories of their own.
 asan: setup-check
 	@tools/configure build-asan -Db_sanitize=address,undefined \
-		-Ddebug_locks=true
+		-Db_lto=false -Ddebug_locks=true
 	@$(MESON) compile -C build-asan
 	@$(SANITIZED) tools/run-tests build-asan --suite unit \
 		--suite conformance

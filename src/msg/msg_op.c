@@ -11,6 +11,7 @@
 #include "room.h"
 
 #include <limits.h>
+#include <string.h>
 
 /* Values of self->last_did. */
 #define DID_SEND    1u
@@ -290,7 +291,7 @@ static int send(struct s5__self *self, int id, const void *user, size_t size,
 
 	if (s5__probe(user, sizeof(long), S5__PROBE_READ))
 		return -EFAULT;
-	type = *(const long *)user;
+	memcpy(&type, user, sizeof(long)); /* it need not be aligned */
 	if (size > s5__a64_load_rlx(&h->msgmax) || id < 0 || type < 1)
 		return -EINVAL;
 	if (s5__probe((const char *)user + sizeof(long), size, S5__PROBE_READ))
@@ -369,7 +370,7 @@ static long take_home(struct s5__self *self, void *user, size_t size)
 			(void)s5__lock_wait(self);
 		return -EFAULT;
 	}
-	*(long *)user = m->type;
+	memcpy(user, &m->type, sizeof(long));
 	if (S5_UNLIKELY(!s5__body_copy(m, (char *)user + sizeof(long), n))) {
 		s5__body_free(self);
 		return -EIDRM; /* damaged */

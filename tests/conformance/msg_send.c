@@ -44,8 +44,8 @@ SCENARIO(send_body_out_of_reach, NEED_NOTHING, "A-039 A-040")
 	EQ(snd_from(q, split, 1, 0), -EFAULT);
 	*type = 0;
 	EQ(snd_from(q, type, 1, 0), -EINVAL);
-	type = at_page_end(sizeof(long) + 100);
-	*type = 1;
+	type = at_page_end(sizeof(long) + 100); /* not aligned */
+	memcpy(type, &(long){1}, sizeof(long));
 	EQ(snd_from(q, type, 100, 0), 0);
 	EQ(snd_from(q, type, 101, 0), -EFAULT);
 	EQ(snd_from(q, type, MSGMAX_DEFAULT, 0), -EFAULT);

@@ -161,7 +161,7 @@ static void fill_body(struct seat *s, const struct request *r)
 {
 	s->message.type = r->type;
 	for (size_t i = 0; i < r->size && i < BUFFER_MAX; i++)
-		s->message.body[i] = (char)(r->type + (long)(i * 7 + r->size));
+		s->message.body[i] = (char)((size_t)r->type + i * 7 + r->size);
 }
 
 static long receive(const struct backend *b, struct seat *s,
