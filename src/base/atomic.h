@@ -72,6 +72,17 @@ struct s5__a64 {
 S5__ATOMIC_OPS(s5__a32, uint32_t)
 S5__ATOMIC_OPS(s5__a64, uint64_t)
 
+/*
+ * A look at a plain word that its owner may be writing, under a lock that we do
+ * not hold. What it says may be outdated already: whoever acts on it looks
+ * again under the lock.
+ */
+__attribute__((no_sanitize("thread"))) static inline uint32_t
+s5__hint(const uint32_t *p)
+{
+	return *(const volatile uint32_t *)p;
+}
+
 /* The futex system call wants the word itself. */
 static inline uint32_t *s5__a32_raw(struct s5__a32 *a)
 {

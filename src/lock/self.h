@@ -68,4 +68,10 @@ extern _Thread_local struct s5__self s5__self
 	__attribute__((tls_model("initial-exec")));
 extern const volatile uint32_t *s5__epoch;
 
+static inline uint32_t s5__epoch_now(void)
+{
+	return __atomic_load_n(__atomic_load_n(&s5__epoch, __ATOMIC_RELAXED),
+			       __ATOMIC_RELAXED);
+}
+
 #endif

@@ -71,7 +71,7 @@ static int stat_queue(struct s5__self *self, int id, int cmd,
 	if (!q)
 		return -EINVAL;
 	err = cmd == MSG_STAT_ANY ? 0 : s5__perm_check(&q->ipc, S5__WANT_READ);
-	if (err == 0 && q->handed_to)
+	if (err == 0 && s5__hint(&q->handed_to))
 		(void)s5__msgq_recall(self, q); /* so that it is counted */
 	if (err == 0)
 		err = lock_id(self, id, q);

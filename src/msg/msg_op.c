@@ -459,8 +459,9 @@ static int receive_once(struct s5__self *self, struct call *c,
 		return receive_now(self, c, want, cell);
 	} else if (c->flags & IPC_NOWAIT) {
 		s5__unlock(self, &c->q->lock);
-		return c->q->handed_to && s5__msgq_recall(self, c->q) ? AGAIN
-								      : -ENOMSG;
+		return s5__hint(&c->q->handed_to) && s5__msgq_recall(self, c->q)
+			       ? AGAIN
+			       : -ENOMSG;
 	} else if (!c->spun && !c->registered &&
 		   want->select != S5__SELECT_TYPE) {
 		return spin_first(self, c, &c->q->arrivals, DID_RECEIVE);

@@ -131,16 +131,17 @@ static void revoke_hand(struct s5__self *self, struct s5__slot *s)
 
 bool s5__msgq_recall(struct s5__self *self, const struct s5__msgq *q)
 {
-	uint32_t to = *(const volatile uint32_t *)&q->handed_to;
+	uint32_t to = s5__hint(&q->handed_to);
 	struct s5__slot *s = to == self->idx ? NULL : s5__slot_at(to);
 
-	if (!s || s->hand == 0 || s->hand_kind != S5__HAND_GOT ||
-	    s5__msgq_at(s->hand_obj) != q)
+	if (!s || s5__hint(&s->hand) == 0 ||
+	    s5__hint(&s->hand_kind) != S5__HAND_GOT ||
+	    s5__msgq_at(s5__hint(&s->hand_obj)) != q)
 		return false;
 	/* PAIR slot-word: acquire */
 	if (s5__a32_load_acq(&s->word) & FUTEX_OWNER_DIED) {
 		s5__settle(self, to);
-		return s->hand == 0;
+		return s5__hint(&s->hand) == 0;
 	}
 	return recall(self, s);
 }

@@ -58,7 +58,7 @@ static int read_queue(struct s5__self *self, int id, struct s5_msgq_info *info)
 		return -EINVAL;
 	memset(info, 0, sizeof(*info));
 	info->msqid = id;
-	if (q->handed_to)
+	if (s5__hint(&q->handed_to))
 		(void)s5__msgq_recall(self, q); /* as IPC_STAT counts it */
 	locked = lock_for_view(self, q);
 	if (!locked) {

@@ -141,7 +141,7 @@ static int register_process(void)
 						  0, __ATOMIC_SEQ_CST,
 						  __ATOMIC_SEQ_CST);
 	}
-	s5__epoch = page;
+	__atomic_store_n(&s5__epoch, page, __ATOMIC_RELAXED);
 	return 0;
 }
 
@@ -326,7 +326,7 @@ static int register_anew(struct s5__self *self)
 	err = register_thread(self);
 	if (err == 0) {
 		(void)pthread_setspecific(exit_key, self);
-		self->epoch = *s5__epoch;
+		self->epoch = s5__epoch_now();
 		add_slots_ahead(self);
 		s5__janitor(self);
 	}
@@ -379,7 +379,7 @@ int s5__enter_slow(struct s5__self *self, bool create)
 		if (s5__ns_attach(NULL, create, &st) != 0)
 			return -EACCES;
 	}
-	if (self->epoch == *s5__epoch)
+	if (self->epoch == s5__epoch_now())
 		return look_after_vfork(self);
 	return register_anew(self);
 }
@@ -427,7 +427,7 @@ void s5__thread_exit(void *arg)
 	struct s5__slot *s = self->slot;
 
 	s5__defer_thread_exit();
-	if (!s || self->epoch != *s5__epoch)
+	if (!s || self->epoch != s5__epoch_now())
 		return;
 	s5__defer_enter();
 	if (s5__slot_holding(s) == 0 && s5__a64_load_rlx(&s->commit) == 0 &&

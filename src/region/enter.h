@@ -65,7 +65,7 @@ static inline int s5__enter(struct s5__self **ret_self, bool create)
 	void *mine;
 
 	*ret_self = self;
-	if (S5_UNLIKELY(self->epoch != *s5__epoch || s5__maybe_vfork)) {
+	if (S5_UNLIKELY(self->epoch != s5__epoch_now() || s5__maybe_vfork)) {
 		int err = s5__enter_slow(self, create);
 
 		if (err)

@@ -139,7 +139,7 @@ void s5__janitor(struct s5__self *self)
 			continue;
 		if (s5__slot_check_gone(s))
 			s5__settle(self, i);
-		else if (s->hand_kind == S5__HAND_GOT)
+		else if (s5__hint(&s->hand_kind) == S5__HAND_GOT)
 			s5__facility_msg->revoke(self, s);
 	}
 }
