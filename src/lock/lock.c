@@ -70,7 +70,8 @@ static void roll_back(struct s5__slot *dead)
 		S5_CRASH_POINT("rollback-step");
 	}
 	s5__order();
-	s5__a64_store_rlx(&dead->commit, commit & ~(uint64_t)UINT32_MAX);
+	/* PAIR rollback: release; who sees it undone sees the old values. */
+	s5__a64_store_rel(&dead->commit, commit & ~(uint64_t)UINT32_MAX);
 	s5__order();
 }
 

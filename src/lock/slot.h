@@ -109,8 +109,8 @@ struct s5__wake_entry {
  * state         claimer, settler        CAS          yes
  * holding,commit,log,wake  owner        -            by who takes a dead
  * recovering                                         owner's lock
- * hand*,mag*,pages,dismantle  owner;    -            no
- *               settler of the dead     object/heap lock
+ * hand*,mag*,pages,chunk,     owner;    -            no
+ * dismantle     settler of the dead     object/heap lock
  * wait_word     owner, wakers           atomic       yes, futex word
  *                                                    [PAIR wait-result]
  * wait_*,prev,next,result  owner,       object lock  no
@@ -142,7 +142,7 @@ struct s5__slot {
 	uint32_t mag_n[2];	/* how many are in each; a hint after death */
 	uint32_t pages;		/* chain of pages owned, not yet attached */
 	uint32_t dismantle;	/* queue index + 1 whose removal it began */
-	uint32_t unused2;
+	uint32_t chunk;		/* directory entry that `pages` are for */
 
 	/* The waiter. */
 	struct s5__a32 wait_word; /* futex word */

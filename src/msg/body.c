@@ -273,8 +273,8 @@ int s5__body_free_dead(struct s5__self *self, struct s5__slot *dead)
 	if (err)
 		return err;
 	m = s5__message_at(dead->hand);
-	if (!(s5__a32_load_rlx(&dead->word) & FUTEX_OWNER_DIED) || !m) {
-		if (!m)
+	if (!s5__slot_is_left(dead) || dead->hand_kind == S5__HAND_GOT || !m) {
+		if (!m && s5__slot_is_left(dead))
 			dead->hand = 0;
 		s5__unlock(self, &h->heap_lock);
 		return 0;

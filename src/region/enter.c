@@ -289,6 +289,7 @@ static int register_thread(struct s5__self *self)
 	self->idx = idx;
 	self->token = s5__token(idx, state);
 	self->unfinished = 0;
+	self->hollow = 0;
 	self->slot = s5__slot_at(idx);
 	if (!self->slot)
 		return -ENOMEM; /* the directory was damaged meanwhile */

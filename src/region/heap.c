@@ -5,7 +5,9 @@
  * Lock: header->heap_lock. Every change of a shared list is one transaction of
  * a few words. Pages are reserved (MADV_POPULATE_WRITE) outside of the lock
  * and before anybody may touch them, so a full file system is ENOMEM from the
- * call that needed memory, and never SIGBUS.
+ * call that needed memory, and never SIGBUS. Pages on the list `punched`, and
+ * those taken from it, may be without memory until reserve() has been there;
+ * whoever cannot tell puts pages there.
  */
 #include "heap.h"
 
@@ -187,36 +189,88 @@ static int refill_punched(struct s5__self *self, uint32_t k)
 	return 0;
 }
 
-int s5__pages_take(struct s5__self *self, uint32_t n)
+/* Moves the chain from *head to *tail, `k` pages, to the list; what follows
+ * `tail` stays at *head. The lock is held. */
+static void list_pages(struct s5__self *self, uint32_t *head, uint32_t *tail,
+		       uint32_t k, bool punched)
 {
 	struct s5__header *h = s5__header();
-	int err;
+	uint32_t *list = punched ? &h->punched : &h->free_page;
+	uint32_t *list_n = punched ? &h->punched_n : &h->free_n;
+	uint32_t first = *head;
+	uint32_t rest = *tail;
 
-	while (n > 0) {
-		bool punched = false;
-		uint32_t k;
+	s5__tx_log32(self, head);
+	s5__tx_log32(self, tail);
+	s5__tx_log32(self, list);
+	s5__tx_log32(self, list_n);
+	s5__tx_arm(self);
+	*tail = *list;
+	*list = first;
+	*list_n += k;
+	*head = rest;
+	s5__tx_commit(self);
+}
 
-		err = s5__lock(self, &h->heap_lock);
+/* The newest `k` pages of slot->pages, which could not be refilled, go back to
+ * where they came from. */
+static void give_up(struct s5__self *self, uint32_t k)
+{
+	struct s5__slot *s = self->slot;
+	uint32_t *tail = s5__page_link(s->pages);
+
+	for (uint32_t n = 1; n < k && tail; n++)
+		tail = s5__page_link(*tail);
+	if (!tail || s5__lock(self, &s5__header()->heap_lock) != 0) {
+		self->hollow |= S5__HOLLOW_PAGES; /* all go there, later */
+		return;
+	}
+	list_pages(self, &s->pages, tail, k, true);
+	s5__unlock(self, &s5__header()->heap_lock);
+}
+
+/* Takes up to `n` pages, *ret_k, and sees to it that they have memory. */
+static int take_some(struct s5__self *self, uint32_t n, uint32_t *ret_k)
+{
+	struct s5__header *h = s5__header();
+	bool punched = false;
+	uint32_t k;
+	int err = s5__lock(self, &h->heap_lock);
+
+	if (err)
+		return err;
+	k = take_listed(self, &h->free_page, &h->free_n, n);
+	if (k == 0)
+		k = take_fresh(self, n);
+	if (k == 0) {
+		k = take_listed(self, &h->punched, &h->punched_n, n);
+		punched = k != 0;
+	}
+	s5__unlock(self, &h->heap_lock);
+	S5_CRASH_POINT("heap-pages-taken");
+	*ret_k = k;
+	if (punched) {
+		err = refill_punched(self, k);
 		if (err)
-			return err;
-		k = take_listed(self, &h->free_page, &h->free_n, n);
-		if (k == 0)
-			k = take_fresh(self, n);
-		if (k == 0) {
-			k = take_listed(self, &h->punched, &h->punched_n, n);
-			punched = k != 0;
-		}
-		s5__unlock(self, &h->heap_lock);
-		S5_CRASH_POINT("heap-pages-taken");
-		if (punched)
-			err = refill_punched(self, k);
-		else if (k == 0)
-			err = grow(self, n < GROW_MAX ? n : GROW_MAX);
-		if (err)
-			return err;
+			give_up(self, k);
+	} else if (k == 0) {
+		err = grow(self, n < GROW_MAX ? n : GROW_MAX);
+	}
+	return err;
+}
+
+int s5__pages_take(struct s5__self *self, uint32_t n)
+{
+	/* What a call that failed could not put back. */
+	int err = s5__pages_put(self, &self->slot->pages);
+
+	while (err == 0 && n > 0) {
+		uint32_t k = 0;
+
+		err = take_some(self, n, &k);
 		n -= k < n ? k : n;
 	}
-	return 0;
+	return err;
 }
 
 /* Gives the memory of a chain back to the file system, run by run. */
@@ -247,10 +301,14 @@ static void punch(uint32_t page, uint32_t n)
 	}
 }
 
-/* No chain of pages can be longer. */
+/* No chain of pages can be longer. (What is open here may lag behind.) */
 static uint32_t most_pages(void)
 {
-	return (uint32_t)(s5__a64_load_rlx(&s5__arena.open) >> S5__PAGE_SHIFT);
+	uint64_t most = s5__arena.reserved >> S5__PAGE_SHIFT;
+	/* PAIR top: acquire */
+	uint32_t top = s5__a32_load_acq(&s5__header()->top);
+
+	return top < most ? top : (uint32_t)most;
 }
 
 /* The page that a link leads to, read once; 0 if there is none. Then it has a
@@ -267,9 +325,9 @@ int s5__pages_put(struct s5__self *self, uint32_t *head)
 	struct s5__header *h = s5__header();
 	uint32_t first = *head;
 	uint32_t *tail = s5__page_link(first);
+	uint32_t hollow =
+		head == &self->slot->pages ? S5__HOLLOW_PAGES : S5__HOLLOW_HAND;
 	uint32_t k = 1;
-	uint32_t *list = &h->free_page;
-	uint32_t *list_n = &h->free_n;
 	uint32_t seen = 0;
 	uint32_t next;
 	int err;
@@ -290,34 +348,26 @@ int s5__pages_put(struct s5__self *self, uint32_t *head)
 		tail = s5__page_link(next);
 	}
 	if (h->free_n + k > KEEP_FREE) { /* racy read: only a policy */
+		self->hollow |= hollow;	 /* until they are on a list */
 		punch(first, k);
-		list = &h->punched;
-		list_n = &h->punched_n;
+		S5_CRASH_POINT("heap-punched");
 	}
 	err = s5__lock(self, &h->heap_lock);
 	if (err)
 		return err;
-	s5__tx_log32(self, head);
-	s5__tx_log32(self, tail);
-	s5__tx_log32(self, list);
-	s5__tx_log32(self, list_n);
-	s5__tx_arm(self);
-	*tail = *list;
-	*list = first;
-	*list_n += k;
-	*head = 0;
-	s5__tx_commit(self);
+	*tail = 0; /* if it led astray */
+	list_pages(self, head, tail, k, (self->hollow & hollow) != 0);
 	s5__unlock(self, &h->heap_lock);
+	self->hollow &= ~hollow;
 	return 0;
 }
 
 bool s5__pages_put_some(struct s5__self *self, uint32_t *head)
 {
-	struct s5__header *h = s5__header();
 	uint32_t first = *head;
 	uint32_t *tail = s5__page_link(first);
 	uint32_t k = 1;
-	uint32_t next, rest;
+	uint32_t next;
 
 	if (first == 0)
 		return true;
@@ -327,18 +377,10 @@ bool s5__pages_put_some(struct s5__self *self, uint32_t *head)
 	}
 	for (; k < TAKE_AT_MOST && (next = link_of(tail)) != 0; k++)
 		tail = s5__page_link(next);
-	rest = link_of(tail);
-	s5__tx_log32(self, head);
-	s5__tx_log32(self, tail);
-	s5__tx_log32(self, &h->free_page);
-	s5__tx_log32(self, &h->free_n);
-	s5__tx_arm(self);
-	*tail = h->free_page;
-	h->free_page = first;
-	h->free_n += k;
-	*head = rest;
-	s5__tx_commit(self);
-	return rest == 0;
+	/* Their owner may have died before it refilled them, or after it had
+	 * given their memory back. */
+	list_pages(self, head, tail, k, true);
+	return *head == 0;
 }
 
 /* Cuts the first page in slot->pages into a magazine. */
@@ -507,48 +549,92 @@ void s5__cells_overflow(struct s5__self *self)
 	s->mag_n[0] = 0;
 }
 
+/* The first page that a chunk at `bump` can have: its pages are in one extent.
+ */
+static uint32_t chunk_page(uint32_t bump)
+{
+	uint32_t at = bump % S5__EXTENT_PAGES;
+
+	if (at != 0 && at + S5__CHUNK_PAGES <= S5__EXTENT_PAGES)
+		return bump;
+	return (bump + S5__EXTENT_PAGES - 1) / S5__EXTENT_PAGES *
+		       S5__EXTENT_PAGES +
+	       1;
+}
+
+/* Takes the pages of a chunk, which then hang at slot->pages; `entry` is where
+ * they will be named. The lock is held. */
+static bool take_chunk(struct s5__self *self, uint32_t first,
+		       const struct s5__a32 *entry)
+{
+	struct s5__header *h = s5__header();
+	struct s5__slot *s = self->slot;
+
+	for (uint32_t i = 0; i < S5__CHUNK_PAGES; i++) {
+		uint32_t *link = s5__page_link(first + i);
+
+		if (!link)
+			return false;
+		*link = i + 1 < S5__CHUNK_PAGES ? first + i + 1 : 0;
+	}
+	s5__tx_log32(self, &h->bump);
+	s5__tx_log32(self, &s->pages);
+	s5__tx_log32(self, &s->chunk);
+	s5__tx_arm(self);
+	h->bump = first + S5__CHUNK_PAGES;
+	s->pages = first;
+	s->chunk = (uint32_t)s5__off(entry);
+	s5__tx_commit(self);
+	return true;
+}
+
+/*
+ * Readers hold no lock, so what they see must stay: the pages are committed
+ * before they are named, and named before they are counted. Who dies in between
+ * leaves pages that its slot names, too (chunk_is_named()), or a count that the
+ * next caller puts right.
+ */
+static void name_chunk(struct s5__self *self, struct s5__a32 *dir, uint32_t at,
+		       struct s5__a32 *count)
+{
+	S5_CRASH_POINT("chunk-taken");
+	if (self->slot->pages) {
+		s5__a32_store_rel(&dir[at], self->slot->pages); /* PAIR dir:
+								 * release */
+		S5_CRASH_POINT("chunk-named");
+	}
+	if (s5__a32_load_rlx(count) <= at)
+		s5__a32_store_rel(count, at + 1); /* PAIR dir: release */
+	s5__order();
+	self->slot->pages = 0;
+}
+
 int s5__chunk_add(struct s5__self *self, struct s5__a32 *dir, uint32_t at,
 		  struct s5__a32 *count)
 {
 	struct s5__header *h = s5__header();
-	int err;
+	/* What a call that failed could not put back. */
+	int err = s5__pages_put(self, &self->slot->pages);
 
-	for (;;) {
+	while (err == 0) {
 		uint32_t first;
+		bool done;
 
 		err = s5__lock(self, &h->heap_lock);
 		if (err)
-			return err;
-		if (s5__a32_load_rlx(&dir[at]) != 0) {
-			s5__unlock(self, &h->heap_lock);
-			return 0;
-		}
-		first = h->bump;
-		if (first % S5__EXTENT_PAGES == 0 ||
-		    first % S5__EXTENT_PAGES + S5__CHUNK_PAGES >
-			    S5__EXTENT_PAGES)
-			first = (first + S5__EXTENT_PAGES - 1) /
-					S5__EXTENT_PAGES * S5__EXTENT_PAGES +
-				1;
-		if (first + S5__CHUNK_PAGES <= s5__a32_load_rlx(&h->top)) {
-			s5__tx_log32(self, &h->bump);
-			s5__tx_log32(self, s5__a32_raw(&dir[at]));
-			s5__tx_log32(self, s5__a32_raw(count));
-			s5__tx_arm(self);
-			h->bump = first + S5__CHUNK_PAGES;
-			s5__a32_store_rel(&dir[at],
-					  first); /* PAIR dir: release */
-			s5__a32_store_rel(count,
-					  at + 1); /* PAIR dir: release */
-			s5__tx_commit(self);
-			s5__unlock(self, &h->heap_lock);
-			return 0;
-		}
+			break;
+		first = chunk_page(h->bump);
+		done = s5__a32_load_rlx(&dir[at]) != 0 ||
+		       (first + S5__CHUNK_PAGES <= s5__a32_load_rlx(&h->top) &&
+			take_chunk(self, first, &dir[at]));
+		if (done)
+			name_chunk(self, dir, at, count);
 		s5__unlock(self, &h->heap_lock);
+		if (done)
+			break;
 		err = grow(self, S5__CHUNK_PAGES + 8);
-		if (err)
-			return err;
 	}
+	return err;
 }
 
 /* A chain of cells is as long as its links say; counts are only hints. */
@@ -569,7 +655,7 @@ static uint32_t batch_length(uint32_t first)
 
 static bool chain_contains(uint32_t first, uint32_t cell)
 {
-	for (uint32_t n = 0; first && n < 4 * S5__MAG_MAX; n++) {
+	for (uint32_t n = 0; first && n < 8 * S5__MAG_MAX; n++) {
 		struct s5__cell *c = s5__cell_at(first);
 
 		if (first == cell)
@@ -579,10 +665,24 @@ static bool chain_contains(uint32_t first, uint32_t cell)
 	return false;
 }
 
+/* Did it die when it had named the chunk whose pages hang at `pages`? */
+static bool chunk_is_named(const struct s5__slot *dead)
+{
+	const struct s5__a32 *entry =
+		(dead->chunk & 3u) || dead->chunk / S5__PAGE < S5__FIX_SLOT_DIR
+			? NULL
+			: s5__at(dead->chunk, 4);
+
+	return entry && dead->chunk / S5__PAGE < S5__FIX_PAGES &&
+	       s5__a32_load_rlx(entry) == dead->pages;
+}
+
 static void settle_magazines(struct s5__self *self, struct s5__slot *dead)
 {
 	uint32_t *link = s5__page_link(dead->pages);
 
+	if (dead->pages && chunk_is_named(dead))
+		dead->pages = 0;
 	if (chain_contains(dead->mag[0], dead->mag[1]))
 		dead->mag[1] = 0; /* it died between two stores */
 	if (dead->pages && dead->mag[0] / S5__CELLS_PER_PAGE == dead->pages)
@@ -604,8 +704,7 @@ int s5__heap_settle(struct s5__self *self, struct s5__slot *dead)
 
 		if (err)
 			return err;
-		done = dead != self->slot &&
-		       !(s5__a32_load_rlx(&dead->word) & FUTEX_OWNER_DIED);
+		done = dead != self->slot && !s5__slot_is_left(dead);
 		if (!done) {
 			settle_magazines(self, dead);
 			done = s5__pages_put_some(self, &dead->pages);

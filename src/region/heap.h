@@ -20,7 +20,8 @@ int s5__cells_reserve(struct s5__self *self, uint32_t n);
 /* Gives magazines that are full back to the depot. No lock held. */
 void s5__cells_overflow(struct s5__self *self);
 
-/* Adds `n` pages to the chain slot->pages; 0, -ENOMEM or as s5__lock(). */
+/* Makes slot->pages a chain of `n` pages that have memory. 0, -ENOMEM or as
+ * s5__lock(); then the chain holds some of them. */
 int s5__pages_take(struct s5__self *self, uint32_t n);
 
 /* Frees the chain that starts in *head, and clears that. 0, or as s5__lock();
@@ -41,6 +42,21 @@ void *s5__page_at(uint32_t page);
  * still empty, and counts it in *count. 0, -ENOMEM or as s5__lock(). */
 int s5__chunk_add(struct s5__self *self, struct s5__a32 *dir, uint32_t at,
 		  struct s5__a32 *count);
+
+/*
+ * May what the slot owns be taken from it? Its owner is dead, and what it did
+ * not commit has been rolled back. The heap's lock is held: without it nobody
+ * frees the slot of a dead thread, so it does not get another owner either.
+ */
+static inline bool s5__slot_is_left(const struct s5__slot *s)
+{
+	/* PAIR slot-word: acquire, in this order; who claims a freed slot
+	 * stores its tid before it says that the slot is used. */
+	return s5__slot_phase(s5__a64_load_acq(&s->state)) == S5__SLOT_USED &&
+	       (s5__a32_load_acq(&s->word) & FUTEX_OWNER_DIED) &&
+	       /* PAIR rollback: acquire */
+	       (uint32_t)s5__a64_load_acq(&s->commit) == 0;
+}
 
 /* Everything that a dead thread's slot owns goes to the shared lists.
  * 0 or as s5__lock(). */

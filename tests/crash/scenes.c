@@ -292,6 +292,23 @@ static void large_round(void)
 		(void)w_recv(ALL, 0, IPC_NOWAIT);
 }
 
+/* More than is kept: memory is given back, and taken again. */
+static void setup_larger(void)
+{
+	CHECK_EQ_INT(s5__ns_limit_set("msgmnb", 1 << 21), 0);
+	CHECK_EQ_INT(s5__ns_limit_set("msgmax", ALL), 0);
+	make_queue();
+	preload(0, 12, 1, 120000);
+}
+
+static void take_and_bring(void)
+{
+	for (int i = 0; i < 12; i++)
+		(void)w_recv(ALL, 0, IPC_NOWAIT);
+	for (int i = 0; i < 12; i++)
+		(void)w_send(100 + i, 1, 120000, IPC_NOWAIT);
+}
+
 static void many_types(void)
 {
 	for (int i = 0; i < 40; i++)
@@ -543,6 +560,7 @@ const struct scene scenes[] = {
 	{"rmid_many", setup_thousand, remove_it, NULL, NULL, 0},
 	{"set", setup_change, change_it, NULL, after_change, 0},
 	{"large", setup_large, large_round, NULL, NULL, 0},
+	{"larger", setup_larger, take_and_bring, NULL, NULL, 0},
 	{"many_types", make_queue, many_types, NULL, NULL, 0},
 	{"growth", setup_large, grow_and_shrink, NULL, NULL, 0},
 	{"get", make_queue, get_some, NULL, after_get, 0},

@@ -195,6 +195,70 @@ TEST_TIMEOUT(file_system_filled_by_others, 60)
 	check_clean("in the end");
 }
 
+/* Fills the file system with a file that is not ours. */
+static void fill_up(void)
+{
+	char path[300];
+	static char zero[4096];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/other", getenv("SYSFIVE_DIR"));
+	f = fopen(path, "we");
+	CHECK(f != NULL);
+	(void)setvbuf(f, NULL, _IONBF, 0);
+	while (fwrite(zero, 1, sizeof(zero), f) == sizeof(zero))
+		;
+	(void)fclose(f);
+}
+
+static void remove_other(void)
+{
+	char path[300];
+
+	snprintf(path, sizeof(path), "%s/other", getenv("SYSFIVE_DIR"));
+	CHECK_OK(unlink(path));
+}
+
+/* Free pages whose memory went to somebody else meanwhile: ENOMEM, time and
+ * again, and when there is room they serve again. */
+TEST_TIMEOUT(file_system_filled_when_memory_was_given_back, 60)
+{
+	static struct {
+		long type;
+		uint8_t bytes[1 << 20];
+	} large = {.type = 1};
+	int id;
+
+	mount_small("6m");
+	id = make_queue();
+	for (int i = 0; i < 3; i++)
+		CHECK_EQ_INT(s5__msgsnd(id, &large, 1 << 20, IPC_NOWAIT), 0);
+	for (int i = 0; i < 3; i++)
+		CHECK_EQ_INT(s5__msgrcv(id, &large, 1 << 20, 0, 0), 1 << 20);
+	CHECK(s5__header()->punched_n > 500, "%u pages given back",
+	      s5__header()->punched_n);
+	fill_up();
+	for (int i = 0; i < 3; i++) {
+		int err = 0;
+
+		for (int n = 0; n < 3 && err == 0; n++)
+			err = s5__msgsnd(id, &large, 1 << 20, IPC_NOWAIT);
+		CHECK_EQ_INT(err, -ENOMEM);
+		/* What there is serves smaller ones. */
+		(void)fill(id, LARGEST);
+		(void)fill(id, 3000);
+		while (s5__msgrcv(id, &large, 1 << 20, 0, IPC_NOWAIT) >= 0)
+			;
+		check_clean("in a full file system");
+	}
+	remove_other();
+	for (int i = 0; i < 3; i++)
+		CHECK_EQ_INT(s5__msgsnd(id, &large, 1 << 20, IPC_NOWAIT), 0);
+	for (int i = 0; i < 3; i++)
+		CHECK_EQ_INT(s5__msgrcv(id, &large, 1 << 20, 0, 0), 1 << 20);
+	check_clean("in the end");
+}
+
 TEST(no_room_for_an_arena)
 {
 	mount_small("16k");
