@@ -237,7 +237,7 @@ static void rage(struct storm *st, uint64_t ns)
 
 	for (int i = 0; i < procs; i++)
 		pid[i] = start(st, i);
-	while (now < end && log_->lives < LIVES - 2 * SENDERS) {
+	while (now < end && log_->lives < LIVES - 4 * SENDERS) {
 		uint64_t r = harness_random(&seed);
 		struct timespec gap = {0, (long)(r % 3000000)};
 		int i = (int)((r >> 32) % (uint32_t)procs);
