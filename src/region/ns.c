@@ -13,6 +13,7 @@
 #include <linux/falloc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -24,6 +25,10 @@
 #define LEAST_PAGES 256u
 #define FIRST_TOP   32u /* pages reserved when it is made: 128 KiB */
 #define BOOT_ID	    "/proc/sys/kernel/random/boot_id"
+#define NEW_PREFIX  ".new-" /* of arenas that are being made */
+#define NAME_TRIES  8
+#define FLOCK_TRIES 100
+#define FLOCK_NAP   10000000 /* ns: a second in all */
 
 struct s5__arena s5__arena;
 static char ns_dir[sizeof(((struct s5_ns_status *)0)->dir)];
@@ -201,6 +206,16 @@ static void read_boot_id(uint8_t id[16])
 	}
 }
 
+/* Where /proc is hidden there is no boot id. Nothing else tells whether members
+ * live: clocks are set, and differ between time namespaces. So an arena of an
+ * unknown boot is in use. */
+static bool is_known(const uint8_t id[16])
+{
+	static const uint8_t none[16];
+
+	return memcmp(id, none, sizeof(none)) != 0;
+}
+
 static void fill_header(struct s5__header *h, uint64_t pages)
 {
 	memset(h, 0, sizeof(*h));
@@ -270,42 +285,156 @@ static int write_arena(long fd, uint32_t mode, struct s5_ns_status *st)
 	return 0;
 }
 
+static long sys_unlink(long dir, const char *name)
+{
+	return s5__sys(SYS_unlinkat, dir, (long)name, 0, 0, 0, 0);
+}
+
+static long flock_now(long fd)
+{
+	return s5__sys(SYS_flock, fd, LOCK_EX | LOCK_NB, 0, 0, 0, 0);
+}
+
+/* Gives the new arena its name. 0, also if somebody was faster. */
+static int link_arena(long from_dir, const char *from, int flags, long dir,
+		      struct s5_ns_status *st)
+{
+	long err = s5__sys(SYS_linkat, from_dir, (long)from, dir,
+			   (long)ARENA_NAME, flags, 0);
+
+	if (err == 0)
+		st->created = 1;
+	return err == 0 || err == -EEXIST ? 0 : fail_errno(st, "link", err);
+}
+
+/* Where the kernel can make a file without a name, and give it one later. */
+static int make_unnamed(long dir, uint32_t mode, struct s5_ns_status *st)
+{
+	char path[64] = "/proc/self/fd/";
+	long fd = sys_openat((int)dir, ".", O_TMPFILE | O_RDWR, 0600);
+	int err;
+
+	if (fd < 0)
+		return fail_errno(st, "open", fd);
+	append_number(path, sizeof(path), (unsigned long)fd);
+	err = write_arena(fd, mode, st);
+	if (err == 0)
+		err = link_arena(AT_FDCWD, path, AT_SYMLINK_FOLLOW, dir, st);
+	sys_close(fd);
+	return err;
+}
+
+/* Thread ids are of one pid namespace; the directory may serve several. */
+static void random_name(char *buf, size_t size)
+{
+	uint64_t v = s5__now_ns();
+
+	(void)s5__sys(SYS_getrandom, (long)&v, sizeof(v), 0, 0, 0, 0);
+	buf[0] = '\0';
+	append(buf, size, NEW_PREFIX);
+	append_number(buf, size, v);
+}
+
+/*
+ * A new file with a name of its own, locked as long as its maker lives; an
+ * unlocked one may be removed (remove_leftovers()), and so may this one until
+ * it is locked.
+ */
+static long open_named(long dir, char *name, size_t size)
+{
+	struct stat sb;
+	long fd = -EAGAIN;
+
+	for (int tries = 0; tries < NAME_TRIES; tries++) {
+		random_name(name, size);
+		fd = sys_openat((int)dir, name, O_CREAT | O_EXCL | O_RDWR,
+				0600);
+		if (fd == -EEXIST)
+			continue;
+		if (fd < 0)
+			return fd;
+		if (flock_now(fd) != -EWOULDBLOCK &&
+		    s5__sys(SYS_fstat, fd, (long)&sb, 0, 0, 0, 0) == 0 &&
+		    sb.st_nlink > 0)
+			return fd;
+		sys_close(fd);
+		fd = -EAGAIN;
+	}
+	return fd;
+}
+
+static int make_named(long dir, uint32_t mode, struct s5_ns_status *st)
+{
+	char name[40];
+	long fd = open_named(dir, name, sizeof(name));
+	int err;
+
+	if (fd < 0)
+		return fail_errno(st, "open", fd);
+	err = write_arena(fd, mode, st);
+	if (err == 0)
+		err = link_arena(dir, name, 0, dir, st);
+	(void)sys_unlink(dir, name);
+	sys_close(fd);
+	return err;
+}
+
+/* What a maker left that was killed. */
+static void remove_leftover(long dir, const char *name)
+{
+	long fd;
+
+	if (strncmp(name, NEW_PREFIX, sizeof(NEW_PREFIX) - 1) != 0)
+		return;
+	fd = sys_openat((int)dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+	if (fd < 0)
+		return;
+	if (flock_now(fd) == 0)
+		(void)sys_unlink(dir, name);
+	sys_close(fd);
+}
+
+static void remove_leftovers(long dir)
+{
+	struct entry { /* the kernel's linux_dirent64 */
+		uint64_t ino;
+		int64_t off;
+		uint16_t len;
+		uint8_t type;
+		char name[];
+	};
+	_Alignas(struct entry) char buf[2048];
+	/* of its own: the position belongs to the open file */
+	long fd = sys_openat((int)dir, ".", O_RDONLY | O_DIRECTORY, 0);
+	long n = -1;
+
+	while (fd >= 0 && (n = s5__sys(SYS_getdents64, fd, (long)buf,
+				       sizeof(buf), 0, 0, 0)) > 0) {
+		for (long at = 0; at < n;) {
+			struct entry *e = (struct entry *)(void *)(buf + at);
+
+			remove_leftover(dir, e->name);
+			at += e->len;
+		}
+	}
+	if (fd >= 0)
+		sys_close(fd);
+}
+
 /* Makes the arena in the open directory. 0, also if somebody was faster. */
 static int make_arena(long dir, uint32_t mode, struct s5_ns_status *st)
 {
-	char name[64] = "/proc/self/fd/";
-	long fd = sys_openat((int)dir, ".", O_TMPFILE | O_RDWR, 0600);
-	bool named = fd < 0;
+	struct s5_ns_status before = *st;
 	int err;
-	long linked;
 
-	if (named) {
-		name[0] = '\0';
-		append(name, sizeof(name), ".new-");
-		append_number(name, sizeof(name),
-			      (unsigned long)s5__sys(SYS_gettid, 0, 0, 0, 0, 0,
-						     0));
-		(void)s5__sys(SYS_unlinkat, dir, (long)name, 0, 0, 0, 0);
-		fd = sys_openat((int)dir, name, O_CREAT | O_EXCL | O_RDWR,
-				0600);
-		if (fd < 0)
-			return fail_errno(st, "open", fd);
-	} else {
-		append_number(name, sizeof(name), (unsigned long)fd);
+	remove_leftovers(dir);
+	err = make_unnamed(dir, mode, st);
+	/* No such files here, or no /proc to name one by; but one way is as
+	 * full as the other. */
+	if (err && err != -ENOSPC && err != -EDQUOT && err != -EFBIG) {
+		*st = before;
+		err = make_named(dir, mode, st);
 	}
-	err = write_arena(fd, mode, st);
-	if (err == 0) {
-		linked = s5__sys(SYS_linkat, named ? dir : AT_FDCWD, (long)name,
-				 dir, (long)ARENA_NAME,
-				 named ? 0 : AT_SYMLINK_FOLLOW, 0);
-		if (linked == 0)
-			st->created = 1;
-		else if (linked != -EEXIST)
-			err = fail_errno(st, "link", linked);
-	}
-	if (named)
-		(void)s5__sys(SYS_unlinkat, dir, (long)name, 0, 0, 0, 0);
-	sys_close(fd);
 	return err;
 }
 
@@ -337,7 +466,8 @@ static int check_arena(long fd, struct s5_ns_status *st,
 	    s5__a32_load_rlx(&ret_h->top) < FIRST_TOP)
 		return fail(st, S5_NS_NOT_A_NS, "", -EACCES);
 	read_boot_id(boot);
-	*ret_stale = memcmp(boot, ret_h->boot_id, sizeof(boot)) != 0;
+	*ret_stale = is_known(boot) && is_known(ret_h->boot_id) &&
+		     memcmp(boot, ret_h->boot_id, sizeof(boot)) != 0;
 	return 0;
 }
 
@@ -378,6 +508,40 @@ static int map_arena(long fd, const struct s5__header *h,
 	return 0;
 }
 
+/* Locks the directory for a moment; whoever can read it could keep that up, so
+ * this is given up after a second. True also where there is no such lock. */
+static bool lock_dir(long dir)
+{
+	struct timespec nap = {0, FLOCK_NAP};
+	long err = flock_now(dir);
+
+	for (int i = 0; err == -EWOULDBLOCK && i < FLOCK_TRIES; i++) {
+		(void)s5__sys(SYS_nanosleep, (long)&nap, 0, 0, 0, 0, 0);
+		err = flock_now(dir);
+	}
+	return err != -EWOULDBLOCK;
+}
+
+/* Removes the arena of an earlier boot: nobody can be using it. Of several that
+ * find it one does so, and the others do not meet its new one. */
+static int remove_stale(long dir, struct s5_ns_status *st)
+{
+	struct s5__header h;
+	bool stale = false;
+	long fd, err = -EAGAIN;
+
+	if (lock_dir(dir)) {
+		fd = sys_openat((int)dir, ARENA_NAME, O_RDWR | O_NOFOLLOW, 0);
+		if (fd >= 0) {
+			(void)check_arena(fd, st, &h, &stale);
+			sys_close(fd);
+		}
+		err = stale ? sys_unlink(dir, ARENA_NAME) : 0;
+		(void)s5__sys(SYS_flock, dir, LOCK_UN, 0, 0, 0, 0);
+	}
+	return err ? fail_errno(st, "unlink", err) : 0;
+}
+
 /* Finds or makes the arena in the open directory and maps it. */
 static int attach_in(long dir, uint32_t mode, bool create,
 		     struct s5_ns_status *st)
@@ -399,14 +563,11 @@ static int attach_in(long dir, uint32_t mode, bool create,
 			return fail_errno(st, "open", fd);
 		err = check_arena(fd, st, &h, &stale);
 		if (err == 0 && stale) {
-			/* of an earlier boot: nobody can be using it */
-			err = create ? (int)s5__sys(SYS_unlinkat, dir,
-						    (long)ARENA_NAME, 0, 0, 0,
-						    0)
-				     : -ENOENT;
 			sys_close(fd);
+			err = create ? remove_stale(dir, st)
+				     : fail_errno(st, "", -ENOENT);
 			if (err)
-				return fail_errno(st, "unlink", err);
+				return err;
 			continue;
 		}
 		if (err == 0)
