@@ -81,6 +81,14 @@ static int files(void)
 	return n;
 }
 
+static void make_file(const char *name)
+{
+	int fd = CHECK_OK(
+		open(in_dir(name), O_CREAT | O_RDWR | O_CLOEXEC, 0600));
+
+	(void)close(fd);
+}
+
 static void hide_proc(void)
 {
 	if (geteuid() != 0 || unshare(CLONE_NEWNS) != 0)
@@ -193,9 +201,8 @@ TEST(leftovers_of_killed_makers)
 		open(in_dir(".new-2"), O_CREAT | O_RDWR | O_CLOEXEC, 0600));
 
 	CHECK_OK(flock(at_work, LOCK_EX));
-	CHECK_OK(close(
-		CHECK_OK(open(in_dir(".new-1"), O_CREAT | O_RDWR, 0600))));
-	CHECK_OK(close(CHECK_OK(open(in_dir("else"), O_CREAT | O_RDWR, 0600))));
+	make_file(".new-1");
+	make_file("else");
 	s5__sys_hook = no_links;
 	CHECK_EQ_INT(attach(true), 0);
 	s5__sys_hook = NULL;
