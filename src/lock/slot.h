@@ -38,6 +38,7 @@ enum s5__wait_kind {
 	S5__WAIT_SEND = 1,
 	S5__WAIT_RECV_ANY = 2,	/* type 0, <0, MSG_EXCEPT */
 	S5__WAIT_RECV_TYPE = 3, /* one type */
+	S5__WAIT_SEM = 4,
 };
 
 /*
@@ -141,7 +142,7 @@ struct s5__slot {
 	uint32_t mag[2];	/* magazines of free cells, private */
 	uint32_t mag_n[2];	/* how many are in each; a hint after death */
 	uint32_t pages;		/* chain of pages owned, not yet attached */
-	uint32_t dismantle;	/* queue index + 1 whose removal it began */
+	uint32_t dismantle;	/* the removal it began: s5__dismantle() */
 	uint32_t chunk;		/* directory entry that `pages` are for */
 
 	/* The waiter. */
@@ -160,7 +161,11 @@ struct s5__slot {
 
 	uint64_t wait_since;	   /* CLOCK_MONOTONIC ns; for display */
 	struct s5__a64 wait_stamp; /* when it last looked; ns */
-	uint64_t unused3[6];
+	uint32_t room;	     /* kind of what it waits, or waited last, for */
+	uint32_t wait_cpu;   /* where it went to sleep */
+	uint32_t wait_block; /* semaphores: operation that it sleeps on */
+	uint32_t wait_undo;  /* semaphores: its undo record's cell, or 0 */
+	uint64_t unused3[4];
 
 	struct s5__wake_entry wake[S5__WAKE_MAX];
 	struct s5__log_entry log[S5__LOG_MAX];

@@ -23,10 +23,11 @@ enum s5__wait_end {
 #define S5__WAIT_LOOK_NS 1000000000u
 
 /* Makes the slot's waiter ready to be linked; the object's lock is held. */
-static inline void s5__wait_prepare(struct s5__self *self)
+static inline void s5__wait_prepare(struct s5__self *self, uint32_t room)
 {
 	struct s5__slot *s = self->slot;
 
+	s->room = room;
 	s->wait_seq++;
 	/* PAIR wait-word: release; after the wait_seq. */
 	s5__a32_store_rel(&s->wait_word, 0);

@@ -159,7 +159,8 @@ static int remove_queue(struct s5__self *self, int id)
 		return err;
 	if (lock_id(self, id, q) != 0)
 		return -EINVAL; /* as if it had been gone before */
-	s->dismantle = (uint32_t)id % S5__IPC_MNI + 1;
+	s->dismantle = S5__KIND_MSG << S5__DISMANTLE_KIND |
+		       ((uint32_t)id % S5__IPC_MNI + 1);
 	self->unfinished |= S5__UNFINISHED_REMOVE;
 	s5__tx_log32(self, s5__a32_raw(&q->id));
 	s5__tx_log64(self, &q->ipc.phase);

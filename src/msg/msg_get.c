@@ -141,7 +141,7 @@ const struct s5__kind_ops s5__msg_kind = {
 
 void s5__msg_init(void)
 {
-	s5__facility_msg = &s5__msg_facility;
+	s5__facilities[S5__KIND_MSG] = &s5__msg_facility;
 }
 
 int s5__msgget(int32_t key, int flags)

@@ -5,7 +5,7 @@
 #ifndef S5_MSG_LAYOUT_H
 #define S5_MSG_LAYOUT_H
 
-#include "../region/layout.h"
+#include "../region/body.h"
 
 #include <assert.h>
 
@@ -64,26 +64,6 @@ static_assert(sizeof(struct s5__msgq) == 512,
 static_assert(offsetof(struct s5__msgq, any) == 64, "one line each");
 static_assert(offsetof(struct s5__msgq, ipc) == 128, "one line each");
 
-#define S5__MSG_INLINE 64u
-#define S5__MSG_CELLS  15u /* most further cells before pages are used */
-
-/* The first cell of a message; the beginning of the body is in it. */
-struct s5__message {
-	uint32_t next; /* further cells of the body */
-	uint32_t mag_next;
-	uint32_t fifo_next, fifo_prev;
-	uint32_t lane_next;
-	uint32_t lane;
-	uint32_t pages; /* pages of the body, if it is large */
-	uint32_t pid;	/* who sent it; for display */
-	int64_t type;
-	uint64_t size;
-	int64_t since; /* when it was sent, s; for display */
-	uint64_t unused;
-	uint8_t data[S5__MSG_INLINE];
-};
-static_assert(sizeof(struct s5__message) == S5__CELL, "one cell");
-
 /*
  * struct s5__lane - what a queue knows of one type: its messages, and the
  * receivers that wait for just this type
@@ -107,11 +87,6 @@ struct s5__lane {
 static_assert(sizeof(struct s5__lane) == S5__CELL, "one cell");
 
 /* Node references: 0 none; cell << 1 a leaf; cell << 1 | 1 an inner node. */
-
-static inline struct s5__message *s5__message_at(uint32_t cell)
-{
-	return (struct s5__message *)(void *)s5__cell_at(cell);
-}
 
 static inline struct s5__lane *s5__lane_at(uint32_t cell)
 {

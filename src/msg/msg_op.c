@@ -94,7 +94,7 @@ static int lock_queue(struct s5__self *self, const struct call *c,
 static void end_wait(struct s5__self *self)
 {
 	while (self->unfinished & S5__UNFINISHED_WAIT) {
-		if (s5__msg_facility.drop(self, self->slot) == -EAGAIN)
+		if (s5__drop(self, self->slot) == -EAGAIN)
 			(void)s5__lock_wait(self);
 		else
 			break; /* no memory to give it back: the next call */
@@ -154,7 +154,7 @@ static int sleep_at(struct s5__self *self, struct call *c,
 	if (s->wait_kind == S5__WAIT_NONE) {
 		if (kind == S5__WAIT_RECV_TYPE && !c->spun)
 			event = s5__a32_load_rlx(&c->q->arrivals);
-		s5__wait_prepare(self);
+		s5__wait_prepare(self, S5__KIND_MSG);
 		s->wait_obj = (uint32_t)c->id % S5__IPC_MNI;
 		s->wait_id = (uint32_t)c->id + 1;
 		s->wait_since = s5__now_ns();
@@ -366,7 +366,7 @@ static long take_home(struct s5__self *self, void *user, size_t size)
 	n = n < size ? n : size;
 	if (S5_UNLIKELY(s5__probe(user, sizeof(long) + n, S5__PROBE_WRITE))) {
 		/* A bad pointer does not lose the message. */
-		while (s->hand && s5__msg_facility.drop(self, s) == -EAGAIN)
+		while (s->hand && s5__drop(self, s) == -EAGAIN)
 			(void)s5__lock_wait(self);
 		return -EFAULT;
 	}

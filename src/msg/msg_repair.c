@@ -23,6 +23,8 @@ static int drop_wait(struct s5__self *self, struct s5__slot *s)
 	struct s5__msgq *q = s5__msgq_at(s->wait_obj);
 	int err;
 
+	if (s->room != S5__KIND_MSG)
+		return 0;
 	if (!q) {
 		s->wait_kind = S5__WAIT_NONE;
 		return 0;
@@ -104,8 +106,6 @@ static int drop(struct s5__self *self, struct s5__slot *s)
 		else if (s->hand && !s5__body_free(self))
 			err = -EAGAIN;
 	}
-	if (err == 0 && s == self->slot)
-		self->unfinished &= ~S5__UNFINISHED_WAIT;
 	return err;
 }
 

@@ -54,26 +54,6 @@ bool s5__msgq_append(struct s5__self *self, struct s5__msgq *q,
 bool s5__msgq_remove(struct s5__self *self, struct s5__msgq *q, uint32_t cell,
 		     struct s5__slot *to);
 
-/* --- body.c: bytes of a message ------------------------------------------ */
-
-/* Builds a message from user memory (already probed) in the slot's hand. */
-int s5__body_make(struct s5__self *self, const void *user, int64_t type,
-		  uint64_t size);
-/* The same without the bytes. */
-int s5__body_alloc(struct s5__self *self, int64_t type, uint64_t size);
-/* Copies type and body between two messages of the same size. */
-bool s5__body_clone(struct s5__message *to, const struct s5__message *from,
-		    uint64_t size);
-/* Copies the body out; false if its chain is damaged. */
-bool s5__body_copy(const struct s5__message *m, void *user, uint64_t n);
-/* Frees the message in the thread's own hand. False if the heap's lock was not
- * to be had: it is still in hand, and the next call frees it. */
-bool s5__body_free(struct s5__self *self);
-/* The same, however long it takes; signals are let in while it waits. */
-void s5__hand_empty(struct s5__self *self);
-/* Frees the message in the hand of a dead thread. 0, or as s5__lock(). */
-int s5__body_free_dead(struct s5__self *self, struct s5__slot *dead);
-
 /* --- waiters.c: who waits at a queue; lock held --------------------------- */
 
 /* Enters the thread's prepared waiter at the tail of its list. For

@@ -28,7 +28,7 @@ static const volatile uint32_t no_epoch = 0;
 const volatile uint32_t *s5__epoch = &no_epoch;
 struct s5__process s5__process;
 _Thread_local struct s5__self s5__self = {.epoch = S5__NO_EPOCH};
-const struct s5__facility *s5__facility_msg;
+const struct s5__facility *s5__facilities[S5__KINDS];
 
 static volatile uint32_t *epoch_page; /* private; zero in a forked child */
 static struct s5__a32 epochs;	      /* epochs given out; never in a page */
@@ -399,6 +399,28 @@ bool s5__enter_is_nested(const struct s5__self *self, const void *frame)
 	       (uintptr_t)frame + SIGNAL_FRAME < (uintptr_t)self->frame;
 }
 
+int s5__drop(struct s5__self *self, struct s5__slot *slot)
+{
+	int err = 0;
+
+	for (int kind = S5__KINDS - 1; kind >= 0 && err == 0; kind--)
+		if (s5__facilities[kind])
+			err = s5__facilities[kind]->drop(self, slot);
+	if (err == 0 && slot == self->slot)
+		self->unfinished &= ~S5__UNFINISHED_WAIT;
+	return err;
+}
+
+void s5__dismantle(struct s5__self *self, uint32_t which)
+{
+	uint32_t kind = which >> S5__DISMANTLE_KIND;
+
+	if (kind < S5__KINDS && s5__facilities[kind])
+		s5__facilities[kind]->dismantle(self, (which &
+						       (S5__IPC_MNI * 2 - 1)) -
+							      1);
+}
+
 int s5__enter_cleanup(struct s5__self *self)
 {
 	struct s5__slot *s = self->slot;
@@ -406,14 +428,14 @@ int s5__enter_cleanup(struct s5__self *self)
 
 	self->wait_gen++; /* the call that waited, if it still runs, ends */
 	while (s->hand || (self->unfinished & S5__UNFINISHED_WAIT)) {
-		err = s5__facility_msg->drop(self, s);
+		err = s5__drop(self, s);
 		if (err == -EAGAIN)
 			(void)s5__lock_wait(self);
 		else if (err)
 			break;
 	}
 	if (err == 0 && (self->unfinished & S5__UNFINISHED_REMOVE)) {
-		s5__facility_msg->dismantle(self, s->dismantle - 1);
+		s5__dismantle(self, s->dismantle);
 		self->unfinished &= ~S5__UNFINISHED_REMOVE;
 		s->dismantle = 0;
 	}
@@ -433,8 +455,7 @@ void s5__thread_exit(void *arg)
 	s5__defer_enter();
 	if (s5__slot_holding(s) == 0 && s5__a64_load_rlx(&s->commit) == 0 &&
 	    s->dismantle == 0 &&
-	    (!(s->hand | self->unfinished) ||
-	     s5__facility_msg->drop(self, s) == 0) &&
+	    (!(s->hand | self->unfinished) || s5__drop(self, s) == 0) &&
 	    s5__heap_settle(self, s) == 0 &&
 	    !(s->hand | self->unfinished | s->mag[0] | s->mag[1] | s->pages)) {
 		uint64_t state = s5__a64_load_rlx(&s->state);

@@ -27,7 +27,17 @@ struct s5__facility {
 	/* Finishes the removal of the object at that index. */
 	void (*dismantle)(struct s5__self *self, uint32_t index);
 };
-extern const struct s5__facility *s5__facility_msg; /* set at load */
+/* By kind; set at load. A slot is dropped by all of them, the highest kind
+ * first: the messages' also empties the hand. */
+extern const struct s5__facility *s5__facilities[S5__KINDS];
+
+/* All that the slot's owner had begun and others may depend on. 0, -ENOMEM, or
+ * as s5__lock(). */
+int s5__drop(struct s5__self *self, struct s5__slot *slot);
+
+/* Finishes the removal that slot->dismantle names: kind and index + 1. */
+#define S5__DISMANTLE_KIND 16
+void s5__dismantle(struct s5__self *self, uint32_t which);
 
 int s5__enter_slow(struct s5__self *self, bool create);
 /* The slot holds what an abandoned call left behind; outside of sections. */

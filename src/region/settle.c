@@ -88,7 +88,7 @@ void s5__settle(struct s5__self *self, uint32_t idx)
 		return;
 	S5_CRASH_POINT("settle-lock");
 	settle_wakes(dead);
-	if (s5__facility_msg->drop(self, dead) != 0)
+	if (s5__drop(self, dead) != 0)
 		return;
 	S5_CRASH_POINT("settle-drop");
 	if (dead->dismantle) {
@@ -96,7 +96,7 @@ void s5__settle(struct s5__self *self, uint32_t idx)
 		 * be filled by who serves our waiter: later, then. */
 		if (self->slot->hand || self->unfinished)
 			return;
-		s5__facility_msg->dismantle(self, dead->dismantle - 1);
+		s5__dismantle(self, dead->dismantle);
 	}
 	if (s5__heap_settle(self, dead) != 0)
 		return;
@@ -140,6 +140,6 @@ void s5__janitor(struct s5__self *self)
 		if (s5__slot_check_gone(s))
 			s5__settle(self, i);
 		else if (s5__hint(&s->hand_kind) == S5__HAND_GOT)
-			s5__facility_msg->revoke(self, s);
+			s5__facilities[S5__KIND_MSG]->revoke(self, s);
 	}
 }

@@ -6,7 +6,7 @@
  * owner's slot (`hand`); a cell that goes from there to the magazine, or comes
  * from it, is named in both for a moment, which s5__body_free_dead() knows.
  */
-#include "msgq.h"
+#include "body.h"
 
 #include <string.h>
 
