@@ -4,9 +4,13 @@
 #include "sets.h"
 
 #include <fcntl.h>
+#include <linux/sched.h>
 #include <sched.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -889,6 +893,103 @@ SCENARIO(undo_of_threads_then_exec, NEED_NOTHING, "A-141 A-140")
 	IS(has_become(p, "cat"));
 	EQ(value_of(used_set, 0), 5);
 	kill_actor(p);
+	EQ(value_of(used_set, 0), 10);
+}
+
+/* ---- who is who ---- */
+
+/* As fork(), but the child has this number; libc does not know of it. */
+static pid_t fork_as(pid_t pid)
+{
+	struct clone_args args;
+
+	memset(&args, 0, sizeof(args));
+	args.exit_signal = SIGCHLD;
+	args.set_tid = (uintptr_t)&pid;
+	args.set_tid_size = 1;
+	return (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+}
+
+static void take_and_wait(int set)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	(void)backend()->semop(set, &(struct sembuf){0, -1, SEM_UNDO}, 1);
+	for (;;)
+		pause();
+}
+
+static void await_value(int set, long value)
+{
+	for (int i = 0; i < 100000 && peek_value(set, 0) != value; i++)
+		usleep(50);
+	EQ(value_of(set, 0), value);
+}
+
+static void end_child(pid_t pid)
+{
+	int status;
+
+	kill(pid, SIGKILL);
+	if (waitpid(pid, &status, 0) != pid)
+		give_up("waitpid: %s", strerror(errno));
+}
+
+/* Another process under the number of one that is dead. */
+SCENARIO(undo_and_a_pid_used_again, NEED_ROOT, "A-138 A-147")
+{
+	int s = new_set(1, 0600);
+
+	EQ(add(s, 0, 10), 0);
+	struct actor *p = new_process();
+	EQ(BY(p, OP(s, {0, -3, SEM_UNDO})), 0);
+	kill_actor(p);
+	pid_t again = fork_as(p->pid);
+	if (again == 0)
+		take_and_wait(s);
+	if (again != p->pid)
+		give_up("clone3: %s", strerror(errno));
+	await_value(s, 9);
+	EQ(pid_of(s, 0), p->pid);
+	end_child(again);
+	EQ(value_of(s, 0), 10);
+}
+
+static long act_in_other_namespaces(long flags)
+{
+	static const char offsets[] = "monotonic 5000000 0\nboottime 5000000 0";
+	int fd, status;
+
+	if (unshare((int)flags) != 0)
+		return -errno;
+	if ((flags & CLONE_NEWTIME) != 0) {
+		fd = open("/proc/self/timens_offsets", O_WRONLY);
+		if (fd < 0 || write(fd, offsets, strlen(offsets)) < 0)
+			return -errno;
+		close(fd);
+	}
+	pid_t pid = fork();
+	if (pid == 0)
+		take_and_wait(used_set);
+	for (int i = 0; i < 100000 && peek_value(used_set, 0) != 9; i++)
+		usleep(50);
+	long seen = peek_value(used_set, 0);
+	kill(pid, SIGKILL);
+	if (waitpid(pid, &status, 0) != pid)
+		return -errno;
+	return seen * 100 + peek_value(used_set, 0);
+}
+
+SCENARIO(undo_in_other_namespaces, NEED_ROOT, "A-138 A-139")
+{
+	used_set = new_set(1, 0600);
+	struct actor *p = new_process(), *q = new_process();
+
+	EQ(add(used_set, 0, 10), 0);
+	EQ(BY(p, run("pids", act_in_other_namespaces, CLONE_NEWPID)), 910);
+	EQ(value_of(used_set, 0), 10);
+	EQ(BY(q, run("pids and times", act_in_other_namespaces,
+		     CLONE_NEWPID | CLONE_NEWTIME)),
+	   910);
 	EQ(value_of(used_set, 0), 10);
 }
 

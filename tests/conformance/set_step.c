@@ -110,6 +110,9 @@ static void choose_operations(uint64_t *r, struct operations *o)
 		op->sem_flg = one_in(r, 4) ? IPC_NOWAIT : 0;
 		op->sem_flg |= one_in(r, 2) ? SEM_UNDO : 0;
 	}
+	o->by = one_in(r, 8) ? (enum operator)(1 + draw(r, 3)) : BY_WORKER;
+	for (size_t i = 0; o->by != BY_WORKER && i < NSOPS_MAX; i++)
+		o->list[i].sem_flg |= IPC_NOWAIT;
 	o->has_limit = one_in(r, 6);
 	switch (draw(r, 6)) {
 	case 0:
@@ -178,7 +181,10 @@ void make_first_step(int slot, struct step *ret_step)
 
 static void print_operations(const struct operations *o)
 {
-	printf(" n=%zu", o->n);
+	static const char *const by[] = {"", " by fork", " by vfork",
+					 " by thread"};
+
+	printf("%s n=%zu", by[o->by], o->n);
 	for (size_t i = 0; i < o->n && i < NSOPS_MAX; i++)
 		printf(" {%u%+d%s%s}", o->list[i].sem_num, o->list[i].sem_op,
 		       o->list[i].sem_flg & IPC_NOWAIT ? " NOWAIT" : "",
@@ -468,10 +474,13 @@ static void fill_request(const struct step *s, int world, struct request *r)
 		r->id = s->slot;
 }
 
+/* The worker may be seen asleep although it will return. */
 static bool ends_by_itself(const struct step *s)
 {
-	return s->kind == STEP_SEMOP && s->operations.has_limit &&
-	       s->operations.limit.tv_sec == 0;
+	const struct operations *o = &s->operations;
+
+	return s->kind == STEP_SEMOP &&
+	       (o->by != BY_WORKER || (o->has_limit && o->limit.tv_sec == 0));
 }
 
 static bool do_call(const struct step *s)
@@ -487,7 +496,7 @@ static bool do_call(const struct step *s)
 	request(s->worker, r, NULL);
 	if (ends_by_itself(s) && !await_return(s->worker)) {
 		print_workers();
-		return differ("a call with a limit does not end");
+		return differ("a call that cannot wait does not end");
 	}
 	bool same = settle_and_compare();
 	sleeps += is_busy(s->worker);

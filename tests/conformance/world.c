@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -193,6 +194,61 @@ static long operate(const struct backend *b, struct request *r)
 	return b->semop(r->id, list, o->n);
 }
 
+struct errand {
+	const struct backend *backend;
+	struct seat *seat;
+};
+
+static void *operate_in_thread(void *arg)
+{
+	struct errand *e = arg;
+
+	e->seat->reply.ret = operate(e->backend, &e->seat->request);
+	return NULL;
+}
+
+/* A child ends at once, and with it what it adjusted. */
+static long wait_operation(const struct seat *s, pid_t pid)
+{
+	int status;
+
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		return -errno;
+	return WIFEXITED(status) ? s->reply.ret : -ECHILD;
+}
+
+static long operate_by(const struct backend *b, struct seat *s)
+{
+	struct errand errand = {b, s};
+	pthread_t thread;
+	pid_t pid;
+
+	switch (s->request.operations.by) {
+	case BY_FORK:
+		pid = fork();
+		if (pid == 0) {
+			s->reply.ret = operate(b, &s->request);
+			_exit(0);
+		}
+		return wait_operation(s, pid);
+	case BY_VFORK:
+		pid = vfork();
+		if (pid == 0) {
+			s->reply.ret = operate(b, &s->request);
+			_exit(0);
+		}
+		return wait_operation(s, pid);
+	case BY_THREAD:
+		if (pthread_create(&thread, NULL, operate_in_thread, &errand) !=
+		    0)
+			return -EAGAIN;
+		pthread_join(thread, NULL);
+		return s->reply.ret;
+	default:
+		return operate(b, &s->request);
+	}
+}
+
 static long control_set_by_worker(const struct backend *b, struct seat *s)
 {
 	const struct request *r = &s->request;
@@ -229,7 +285,7 @@ static long make_call(const struct backend *b, struct seat *s)
 	case REQ_SEMGET:
 		return b->semget(r->id, r->num, r->flags);
 	case REQ_SEMOP:
-		return operate(b, &s->request);
+		return operate_by(b, s);
 	case REQ_SEMCTL:
 		return control_set_by_worker(b, s);
 	}

@@ -33,8 +33,17 @@ enum request_kind {
 	REQ_SEMCTL,
 };
 
+/* Whose call it is; none but the worker itself may have to wait in it. */
+enum operator{
+	BY_WORKER,
+	BY_FORK,
+	BY_VFORK,
+	BY_THREAD,
+};
+
 /* Of one semop or, if there is a limit, semtimedop. */
 struct operations {
+	enum operator by;
 	struct sembuf list[NSOPS_MAX];
 	size_t n;
 	bool has_limit;
