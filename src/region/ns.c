@@ -471,40 +471,70 @@ static int check_arena(long fd, struct s5_ns_status *st,
 	return 0;
 }
 
+static long map_file(long fd, uint64_t len)
+{
+	return s5__sys(SYS_mmap, 0, (long)len, PROT_NONE,
+		       MAP_SHARED | MAP_NORESERVE, fd, 0);
+}
+
+static bool is_error(long p)
+{
+	return p < 0 && p >= -4095;
+}
+
+/*
+ * Maps as much of the file as there is address space for, at least what is
+ * `open` in it. Threads that do so at the same time map the same size: the
+ * first decides, and nobody waits for another, who may be gone after a fork.
+ */
+static long map_some(long fd, uint64_t most, uint64_t open, uint64_t *ret_len)
+{
+	uint64_t agreed = 0;
+	uint64_t len = most;
+	long p;
+
+	while (is_error(p = map_file(fd, len))) {
+		if (len / 2 < LEAST_PAGES * S5__PAGE || len / 2 < open)
+			return p;
+		len /= 2;
+	}
+	if (!__atomic_compare_exchange_n(&s5__arena.reserved, &agreed, len, 0,
+					 __ATOMIC_RELAXED, __ATOMIC_RELAXED) &&
+	    agreed != len) {
+		(void)s5__sys(SYS_munmap, p, (long)len, 0, 0, 0, 0);
+		len = agreed;
+		p = len < open || len > most ? -EAGAIN : map_file(fd, len);
+	}
+	*ret_len = len;
+	return p;
+}
+
 static int map_arena(long fd, const struct s5__header *h,
 		     struct s5_ns_status *st)
 {
-	static struct s5__a64 base; /* decides which of two threads maps */
-	uint64_t len = h->pages * S5__PAGE;
 	uint64_t open = (uint64_t)s5__a32_load_rlx(&h->top) * S5__PAGE;
-	long p;
+	char *base = NULL;
+	uint64_t len, was;
+	long p = map_some(fd, h->pages * S5__PAGE, open, &len);
 
-	for (;;) {
-		p = s5__sys(SYS_mmap, 0, (long)len, PROT_NONE,
-			    MAP_SHARED | MAP_NORESERVE, fd, 0);
-		if (p >= 0 || p < -4095)
-			break;
-		if (len / 2 < LEAST_PAGES * S5__PAGE || len / 2 < open)
-			return fail_errno(st, "mmap", p);
-		len /= 2;
-	}
+	if (is_error(p))
+		return s5__arena.base ? 0 : fail_errno(st, "mmap", p);
 	if (s5__sys(SYS_mprotect, p, (long)open, PROT_READ | PROT_WRITE, 0, 0,
 		    0) != 0) {
 		(void)s5__sys(SYS_munmap, p, (long)len, 0, 0, 0, 0);
 		return fail_errno(st, "mprotect", -ENOMEM);
 	}
 	(void)s5__sys(SYS_madvise, p, (long)len, MADV_DONTDUMP, 0, 0, 0);
-	if (!s5__a64_cas_full(&base, 0, (uint64_t)p)) {
+	/* PAIR base: full; a thread that sees the address may use it, and finds
+	 * out itself how much is open (s5__arena_sync()). */
+	if (!__atomic_compare_exchange_n(&s5__arena.base, &base, (char *)p, 0,
+					 __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
 		(void)s5__sys(SYS_munmap, p, (long)len, 0, 0, 0, 0);
-		while (!__atomic_load_n(&s5__arena.base, __ATOMIC_ACQUIRE))
-			s5__pause(); /* PAIR base: acquire; about to be stored
-				      */
 		return 0;
 	}
-	s5__arena.reserved = len;
-	s5__a64_store_rlx(&s5__arena.open, open);
-	/* PAIR base: release; a thread that sees the address sees the rest. */
-	__atomic_store_n(&s5__arena.base, (char *)p, __ATOMIC_RELEASE);
+	was = s5__a64_load_rlx(&s5__arena.open);
+	while (was < open && !s5__a64_cas_full(&s5__arena.open, was, open))
+		was = s5__a64_load_rlx(&s5__arena.open);
 	return 0;
 }
 
