@@ -212,7 +212,7 @@ bool s5__slot_check_gone(struct s5__slot *s)
 
 	if (v & FUTEX_OWNER_DIED)
 		return true;
-	if (s->pid_ns != s5__process.pid_ns || s->pid_ns == 0 || s->tid == 0)
+	if (s->pid_ns != s5__self.pid_ns || s->pid_ns == 0 || s->tid == 0)
 		return false; /* 0: unknown, perhaps another */
 	if (s5__sys(SYS_tgkill, (long)s->pid, (long)s->tid, 0, 0, 0, 0) !=
 		    -ESRCH ||
@@ -383,6 +383,8 @@ int s5__lock_slow(struct s5__self *self, struct s5__a32 *lock)
 	struct suspicion sus = {0, 0, 0};
 	uint64_t until;
 
+	if (self->unlocked)
+		return -EINTR; /* an orphan */
 	if ((s5__process.other_cpus && spin_for(self, lock)) ||
 	    yield_for(self, lock))
 		return 0;
@@ -406,10 +408,11 @@ int s5__lock_wait(struct s5__self *self)
 {
 	struct s5__a32 *lock = self->wanted;
 	uint32_t first = s5__a32_load_rlx(lock);
-	uint32_t intr = self->intr;
+	uint32_t gen = self->wait_gen;
+	struct s5__gap gap;
 	int err = 0;
 
-	s5__defer_leave();
+	gap = s5__let_in(self);
 	while (err == 0) {
 		struct s5__slot *owner = NULL;
 		uint32_t v = 0;
@@ -420,16 +423,19 @@ int s5__lock_wait(struct s5__self *self)
 		if (s5__slot_check_gone(owner))
 			break;
 		sleep_on_owner(lock, owner, v, OUTSIDE_NS);
-		if (s5__defer_intr() != intr)
+		if (s5__defer_intr() != gap.intr)
 			err = -EINTR;
 	}
-	s5__defer_enter();
-	self->intr = intr;
+	if (!s5__shut_out(self, &gap) || self->wait_gen != gen)
+		err = -EINTR; /* forked, or given up by a nested call */
 	return err;
 }
 
-void s5__lock_firmly(struct s5__self *self, struct s5__a32 *lock)
+bool s5__lock_firmly(struct s5__self *self, struct s5__a32 *lock)
 {
-	while (s5__lock(self, lock) != 0)
+	int err;
+
+	while ((err = s5__lock(self, lock)) == -EAGAIN)
 		(void)s5__lock_wait(self);
+	return err == 0;
 }

@@ -32,7 +32,7 @@ int s5__lock_slow(struct s5__self *self, struct s5__a32 *lock);
 
 /* Locks for work that must be done, however long it takes; signals are let in
  * while it waits. */
-void s5__lock_firmly(struct s5__self *self, struct s5__a32 *lock);
+bool s5__lock_firmly(struct s5__self *self, struct s5__a32 *lock);
 
 /* Waits, interruptibly and with signals let in, until the lock that -EAGAIN
  * was about may be free.
@@ -67,7 +67,7 @@ static inline int s5__lock(struct s5__self *self, struct s5__a32 *lock)
 {
 	s5__announce(self, lock);
 	/* PAIR lock: acquire, sees all that the last owner wrote. */
-	if (S5_LIKELY(s5__a32_cas_acq(lock, 0, self->token))) {
+	if (S5_LIKELY(s5__a32_cas_acq(lock, self->unlocked, self->token))) {
 		S5_CRASH_POINT("lock-taken");
 		return 0;
 	}

@@ -35,7 +35,11 @@ struct s5__spin {
 struct s5__self {
 	struct s5__slot *slot;
 	uint32_t idx;
-	uint32_t token; /* what its locks hold: s5__token() */
+	uint32_t token;	   /* what its locks hold: s5__token() */
+	uint32_t unlocked; /* what it takes a free lock's word for: 0; in an
+			    * orphan, see s5__shut_out(), what none has */
+	uint32_t pid, tid; /* who registered it */
+	uint64_t pid_ns;   /* inode of its pid namespace, 0 if unknown */
 	uint32_t epoch;
 	struct robust_list_head *robust;
 	void *pending_saved; /* list_op_pending of an interrupted libc call */
@@ -59,18 +63,46 @@ struct s5__self {
 	struct robust_list_head own_robust; /* where libc has none */
 };
 
-/* What this process knows of itself; set when it registers. */
+/* What this process knows of itself; set when it registers. A child of vfork
+ * sees it, and is another process: it writes nothing here. */
 struct s5__process {
-	uint32_t pid;
-	bool other_cpus; /* the machine has more than one CPU */
-	uint64_t pid_ns; /* inode of its pid namespace, 0 if unknown */
-	uint64_t start;	 /* its start time in clock ticks, 0 if unknown */
+	struct s5__a32 pid; /* of whom the two below tell; 0: not known yet */
+	bool other_cpus;    /* the machine has more than one CPU */
+	struct s5__a64 pid_ns; /* inode of its pid namespace, 0 if unknown */
+	struct s5__a64 start;  /* its start time in clock ticks, 0 if unknown */
 };
 extern struct s5__process s5__process;
 
 extern _Thread_local struct s5__self s5__self
 	__attribute__((tls_model("initial-exec")));
 extern const volatile uint32_t *s5__epoch;
+
+/* What the thread's list_op_pending shall be. */
+static inline void *s5__pending(const struct s5__self *self)
+{
+	return (char *)&self->slot->word - self->robust->futex_offset;
+}
+
+/* While s5__maybe_vfork is set: is the record this thread's own, perhaps after
+ * it has been taken back from a child that is gone? */
+bool s5__self_regain(struct s5__self *self);
+/* This is a vfork child that is about to use its parent's record. */
+void s5__self_lend(struct s5__self *self);
+
+/* What a call keeps while signals are let in. */
+struct s5__gap {
+	void *pending_saved;
+	uint32_t intr;
+};
+
+/*
+ * Lets signals in, and so handlers, which may make calls, fork, jump away; and
+ * ends that. s5__shut_out() returns false in a child that a handler forked by
+ * system call, and which continues the call: its slot is its parent's, and out
+ * of its reach. s5__lock() returns -EINTR then, and so should the call.
+ */
+struct s5__gap s5__let_in(struct s5__self *self);
+bool s5__shut_out(struct s5__self *self, const struct s5__gap *gap);
 
 static inline uint32_t s5__epoch_now(void)
 {

@@ -78,6 +78,7 @@ static inline uint32_t s5__token(uint32_t idx, uint64_t state)
 	return idx | S5__SLOT_GEN(state) << 15;
 }
 _Static_assert(S5__SLOTS_MAX == 1u << 15, "index bits of a token");
+#define S5__TOKEN_NONE (~(S5__SLOTS_MAX - 1u)) /* of slot 0, which is none */
 
 /*
  * s5__slot.holding: bits 0-39 the offset of the lock that the owner takes or

@@ -157,7 +157,7 @@ enum s5__wait_end s5__wait(struct s5__self *self, uint64_t deadline,
 {
 	struct s5__slot *s = self->slot;
 	uint32_t gen = self->wait_gen;
-	uint32_t intr = self->intr;
+	struct s5__gap gap;
 	enum s5__wait_end end = S5__WAIT_END_LOOK;
 	uint64_t now = s5__now_ns();
 	uint64_t look = now + S5__WAIT_LOOK_NS;
@@ -167,7 +167,7 @@ enum s5__wait_end s5__wait(struct s5__self *self, uint64_t deadline,
 		(void)s5__spin_while(self, &s->wait_word, 0, event,
 				     S5__PACE_REPLY);
 	s5__defer_sleep_on(&s->wait_word.v);
-	s5__defer_leave();
+	gap = s5__let_in(self);
 	for (;;) {
 		/* PAIR wait-result: acquire */
 		uint32_t v = s5__a32_load_acq(&s->wait_word);
@@ -180,7 +180,7 @@ enum s5__wait_end s5__wait(struct s5__self *self, uint64_t deadline,
 			end = S5__WAIT_END_DONE;
 			break;
 		}
-		if (s5__defer_intr() != intr) {
+		if (s5__defer_intr() != gap.intr) {
 			end = S5__WAIT_END_INTR;
 			break;
 		}
@@ -196,8 +196,8 @@ enum s5__wait_end s5__wait(struct s5__self *self, uint64_t deadline,
 	}
 	/* In this order: a handler that jumps away has either bumped the word,
 	 * so that wakers pass us over, or waits until the call's end. */
-	s5__defer_enter();
+	if (!s5__shut_out(self, &gap))
+		end = S5__WAIT_END_INTR;
 	s5__defer_sleep_on(NULL);
-	self->intr = intr;
 	return end;
 }

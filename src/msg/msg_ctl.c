@@ -19,7 +19,8 @@
  * there a moment ago. */
 static int lock_id(struct s5__self *self, int id, struct s5__msgq *q)
 {
-	s5__lock_firmly(self, &q->lock);
+	if (!s5__lock_firmly(self, &q->lock))
+		return -EINTR;
 	if (s5__a32_load_rlx(&q->id) == (uint32_t)id + 1)
 		return 0;
 	s5__unlock(self, &q->lock);
@@ -173,7 +174,7 @@ static int remove_queue(struct s5__self *self, int id)
 	S5_CRASH_POINT("rmid-committed");
 	s5__msgq_dismantle(self, (uint32_t)id % S5__IPC_MNI);
 	self->unfinished &= ~S5__UNFINISHED_REMOVE;
-	s->dismantle = 0;
+	self->slot->dismantle = 0;
 	return 0;
 }
 

@@ -37,7 +37,8 @@ static bool find_again(struct s5__msgq *q, uint32_t want)
 	/* relaxed: the acquire of the id has ordered both */
 	if (q->ipc.dying != want || s5__a32_load_rlx(&q->lock) == 0)
 		return false;
-	s5__lock_firmly(&s5__self, &q->lock);
+	if (!s5__lock_firmly(&s5__self, &q->lock))
+		return false;
 	s5__unlock(&s5__self, &q->lock);
 	/* PAIR queue-id: acquire */
 	return s5__a32_load_acq(&q->id) == want;

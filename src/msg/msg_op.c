@@ -36,14 +36,13 @@ struct call {
 /* Lets the signals in that were put off while we spun. */
 static int let_signals_in(struct s5__self *self)
 {
-	uint32_t intr = self->intr;
 	uint32_t gen = self->wait_gen;
+	struct s5__gap gap = s5__let_in(self);
+	bool ours = s5__shut_out(self, &gap);
 
-	s5__defer_leave();
-	s5__defer_enter();
-	self->intr = intr;
-	return s5__defer_intr() != intr || self->wait_gen != gen ? -EINTR
-								 : AGAIN;
+	return !ours || s5__defer_intr() != gap.intr || self->wait_gen != gen
+		       ? -EINTR
+		       : AGAIN;
 }
 
 /* What follows from a step that needed a lock: after a wait for one that was
@@ -405,7 +404,7 @@ static int receive_now(struct s5__self *self, struct call *c,
 		s5__unlock(self, &q->lock);
 		return -EIDRM;
 	}
-	q->lrpid = s5__process.pid;
+	q->lrpid = self->pid;
 	q->rtime = s5__now_s();
 	s5__event(&q->departures);
 	if (S5_UNLIKELY(q->n_send))

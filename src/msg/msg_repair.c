@@ -196,7 +196,8 @@ static bool is_dying(struct s5__self *self, struct s5__msgq *q, uint32_t dying)
 {
 	bool due;
 
-	s5__lock_firmly(self, &s5__header()->reg_lock);
+	if (!s5__lock_firmly(self, &s5__header()->reg_lock))
+		return false;
 	due = q->ipc.phase == S5__PHASE_DYING && q->ipc.dying == dying;
 	s5__unlock(self, &s5__header()->reg_lock);
 	return due;
@@ -215,7 +216,8 @@ void s5__msgq_dismantle(struct s5__self *self, uint32_t index)
 	while (q && at < 3) {
 		bool due, more = false;
 
-		s5__lock_firmly(self, &q->lock);
+		if (!s5__lock_firmly(self, &q->lock))
+			return;
 		due = q->ipc.phase == S5__PHASE_DYING && q->ipc.dying == dying;
 		if (due)
 			more = step[at](self, q);

@@ -116,7 +116,7 @@ bool s5__waiter_is_stopped(const struct s5__slot *w)
 	const char *state;
 	long fd, n;
 
-	if (w->pid_ns != s5__process.pid_ns)
+	if (w->pid_ns != s5__self.pid_ns)
 		return false;
 	for (int part = 0; part < 2; part++) {
 		uint32_t v = part ? w->tid : w->pid;
@@ -363,9 +363,9 @@ static void log_times(struct s5__self *self, struct s5__msgq *q)
 	s5__tx_log64(self, &q->rtime);
 }
 
-static void note_sent(struct s5__msgq *q)
+static void note_sent(const struct s5__self *self, struct s5__msgq *q)
 {
-	q->lspid = s5__process.pid;
+	q->lspid = self->pid;
 	q->stime = s5__now_s();
 }
 
@@ -397,7 +397,7 @@ int s5__deliver(struct s5__self *self, struct s5__msgq *q,
 		log_times(self, q);
 		hand_over(self, q, from, to);
 		if (!in_front)
-			note_sent(q);
+			note_sent(self, q);
 		s5__tx_commit(self);
 		return 0;
 	}
@@ -411,7 +411,7 @@ int s5__deliver(struct s5__self *self, struct s5__msgq *q,
 		return -EIDRM;
 	}
 	if (!in_front)
-		note_sent(q);
+		note_sent(self, q);
 	s5__tx_commit(self);
 	return 0;
 }

@@ -24,16 +24,11 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-static const volatile uint32_t no_epoch = 0;
-const volatile uint32_t *s5__epoch = &no_epoch;
-struct s5__process s5__process;
-_Thread_local struct s5__self s5__self = {.epoch = S5__NO_EPOCH};
 const struct s5__facility *s5__facilities[S5__KINDS];
 
 static volatile uint32_t *epoch_page; /* private; zero in a forked child */
 static struct s5__a32 epochs;	      /* epochs given out; never in a page */
-static pthread_key_t exit_key;
-static struct s5__a32 exit_key_made;
+static struct s5__a32 exit_key;	      /* of pthread_key_create(), plus 1 */
 
 /* A signal frame is larger than that; frames of our entry points differ less.
  */
@@ -101,6 +96,31 @@ static bool has_other_cpus(void)
 	return strpbrk(buf, "-,") != NULL;
 }
 
+/*
+ * Who this thread is. What /proc says of the process is kept, but not where the
+ * thread may be a child of vfork, whose parent would find it.
+ */
+static void identify(struct s5__self *self, uint64_t *ret_start)
+{
+	struct s5__process *p = &s5__process;
+
+	self->tid = (uint32_t)s5__sys(SYS_gettid, 0, 0, 0, 0, 0, 0);
+	self->pid = (uint32_t)s5__sys(SYS_getpid, 0, 0, 0, 0, 0, 0);
+	/* PAIR process: acquire */
+	if (!s5__maybe_vfork && s5__a32_load_acq(&p->pid) == self->pid) {
+		self->pid_ns = s5__a64_load_rlx(&p->pid_ns);
+		*ret_start = s5__a64_load_rlx(&p->start);
+		return;
+	}
+	self->pid_ns = read_pid_ns();
+	*ret_start = read_start_time();
+	if (s5__maybe_vfork)
+		return;
+	s5__a64_store_rlx(&p->pid_ns, self->pid_ns);
+	s5__a64_store_rlx(&p->start, *ret_start);
+	s5__a32_store_rel(&p->pid, self->pid); /* PAIR process: release */
+}
+
 /* Once per process, also after a fork. Racing threads do the same twice. */
 static int register_process(void)
 {
@@ -124,10 +144,7 @@ static int register_process(void)
 		}
 	}
 	if (*page == 0) {
-		s5__process.pid =
-			(uint32_t)s5__sys(SYS_getpid, 0, 0, 0, 0, 0, 0);
-		s5__process.pid_ns = read_pid_ns();
-		s5__process.start = read_start_time();
+		s5__a32_store_rlx(&s5__process.pid, 0); /* the parent's */
 		s5__process.other_cpus = has_other_cpus();
 		s5__arena.plain_release =
 			s5__sys(SYS_membarrier,
@@ -147,6 +164,9 @@ static int register_process(void)
 
 static void after_fork_in_child(void)
 {
+	/* Where the kernel does not wipe it. */
+	if (epoch_page)
+		*epoch_page = 0;
 	/* The parent's slot word must not be marked by our death. */
 	if (s5__self.robust)
 		s5__self.robust->list_op_pending = NULL;
@@ -155,27 +175,27 @@ static void after_fork_in_child(void)
 	s5__defer_fork_child();
 }
 
+/* Racing threads do it twice, and one key goes: nobody waits for another, who
+ * may not be there any more after a fork. */
 static int make_exit_key(void)
 {
-	if (s5__a32_load_rlx(&exit_key_made) == 2)
+	pthread_key_t key;
+
+	if (s5__a32_load_rlx(&exit_key) != 0)
 		return 0;
-	if (s5__a32_cas_full(&exit_key_made, 0, 1)) {
-		if (pthread_key_create(&exit_key, s5__thread_exit) != 0) {
-			s5__a32_store_rlx(&exit_key_made, 0);
-			return -ENOMEM;
-		}
-		(void)pthread_atfork(NULL, NULL, after_fork_in_child);
-		s5__a32_store_rlx(&exit_key_made, 2);
-	}
-	while (s5__a32_load_rlx(&exit_key_made) == 1)
-		(void)s5__sys(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
-	return 0;
+	if (pthread_key_create(&key, s5__thread_exit) != 0)
+		return -ENOMEM;
+	if (pthread_atfork(NULL, NULL, after_fork_in_child) != 0 ||
+	    !s5__a32_cas_full(&exit_key, 0, (uint32_t)key + 1))
+		(void)pthread_key_delete(key);
+	return s5__a32_load_rlx(&exit_key) != 0 ? 0 : -ENOMEM;
 }
 
 /* --- the thread --------------------------------------------------------- */
 
 /* Claims a free slot for this thread; 0 if there is none just now. */
-static uint32_t claim_slot(uint32_t tid, uint64_t *ret_state)
+static uint32_t claim_slot(const struct s5__self *self, uint64_t start,
+			   uint64_t *ret_state)
 {
 	uint32_t most = s5__a32_load_acq(&s5__header()->slot_chunks) * 8u;
 
@@ -188,16 +208,15 @@ static uint32_t claim_slot(uint32_t tid, uint64_t *ret_state)
 			break;
 		old = s5__a64_load_rlx(&s->state);
 		state = s5__slot_state(S5__SLOT_CLAIMED, S5__SLOT_GEN(old) + 1,
-				       s5__process.pid_ns, tid);
+				       self->pid_ns, self->tid);
 		if (s5__slot_phase(old) != S5__SLOT_FREE ||
 		    !s5__a64_cas_full(&s->state, old, state))
 			continue;
 		*ret_state = state;
-		/* a vfork child may have changed what the process knows */
-		s->pid = (uint32_t)s5__sys(SYS_getpid, 0, 0, 0, 0, 0, 0);
-		s->tid = tid;
-		s->pid_ns = s5__process.pid_ns;
-		s->start = s5__process.start;
+		s->pid = self->pid;
+		s->tid = self->tid;
+		s->pid_ns = self->pid_ns;
+		s->start = start;
 		return i;
 	}
 	return 0;
@@ -275,12 +294,12 @@ static void wait_for_slots(int tries)
 
 static int register_thread(struct s5__self *self)
 {
-	uint32_t tid = (uint32_t)s5__sys(SYS_gettid, 0, 0, 0, 0, 0, 0);
-	uint64_t state = 0;
+	uint64_t start, state = 0;
 	uint32_t idx = 0;
 
+	identify(self, &start);
 	for (int tries = 0; tries < SLOT_TRIES && idx == 0; tries++) {
-		idx = claim_slot(tid, &state);
+		idx = claim_slot(self, start, &state);
 		if (idx == 0)
 			wait_for_slots(tries);
 	}
@@ -288,8 +307,10 @@ static int register_thread(struct s5__self *self)
 		return -ENOMEM;
 	self->idx = idx;
 	self->token = s5__token(idx, state);
+	self->unlocked = 0;
 	self->unfinished = 0;
 	self->hollow = 0;
+	self->wait_gen++; /* a call that this thread was in is another's */
 	self->slot = s5__slot_at(idx);
 	if (!self->slot)
 		return -ENOMEM; /* the directory was damaged meanwhile */
@@ -306,7 +327,7 @@ static int register_thread(struct s5__self *self)
 	s5__order();
 	self->robust->list_op_pending = s5__pending(self);
 	/* PAIR slot-word: release; who sees the tid sees the identity. */
-	s5__a32_store_rel(&self->slot->word, tid);
+	s5__a32_store_rel(&self->slot->word, self->tid);
 	s5__a64_store_rel(&self->slot->state,
 			  (state & ~(uint64_t)3) | S5__SLOT_USED);
 	S5_CRASH_POINT("slot-claimed");
@@ -318,15 +339,15 @@ static int register_anew(struct s5__self *self)
 {
 	int err;
 
+	s5__defer_enter(); /* a handler that forks must wait */
 	err = register_process();
 	if (err == 0)
 		err = make_exit_key();
-	if (err)
-		return err;
-	s5__defer_enter();
-	err = register_thread(self);
+	if (err == 0)
+		err = register_thread(self);
 	if (err == 0) {
-		(void)pthread_setspecific(exit_key, self);
+		(void)pthread_setspecific(s5__a32_load_rlx(&exit_key) - 1,
+					  self);
 		self->epoch = s5__epoch_now();
 		add_slots_ahead(self);
 		s5__janitor(self);
@@ -337,39 +358,20 @@ static int register_anew(struct s5__self *self)
 
 /*
  * A vfork child that makes a call gets a slot of its own in its parent's
- * thread-local record; the parent finds, by its tid, that the record is not its
- * own any more, and registers anew. The slot that it had is then found by its
- * own mark: it still names the parent's tid, so the parent takes it back.
+ * thread-local record, which the parent takes back at its next call, or before
+ * it goes on with the one that a handler interrupted to vfork.
  */
 static int look_after_vfork(struct s5__self *self)
 {
-	uint32_t tid = (uint32_t)s5__sys(SYS_gettid, 0, 0, 0, 0, 0, 0);
-	uint32_t pid = (uint32_t)s5__sys(SYS_getpid, 0, 0, 0, 0, 0, 0);
-	static _Thread_local struct s5__self parent;
+	int err;
 
-	if (self->slot && self->slot->tid == tid && self->slot->pid == pid) {
-		if (s5__maybe_vfork == 1)
-			s5__maybe_vfork = 0;
+	if (s5__self_regain(self))
 		return 0;
-	}
-	if (parent.slot && parent.slot->tid == tid && parent.slot->pid == pid) {
-		*self = parent; /* back in the parent: the child is gone */
-		parent.slot = NULL;
-		s5__process.pid = pid;
-		if (s5__maybe_vfork == 1)
-			s5__maybe_vfork = 0;
-		return 0;
-	}
-	if (!parent.slot)
-		parent = *self;
-	s5__process.pid = pid;
+	s5__self_lend(self);
 	s5__defer_enter();
-	{
-		int err = register_thread(self);
-
-		s5__defer_leave();
-		return err;
-	}
+	err = register_thread(self);
+	s5__defer_leave();
+	return err;
 }
 
 int s5__enter_slow(struct s5__self *self, bool create)
@@ -437,7 +439,7 @@ int s5__enter_cleanup(struct s5__self *self)
 	if (err == 0 && (self->unfinished & S5__UNFINISHED_REMOVE)) {
 		s5__dismantle(self, s->dismantle);
 		self->unfinished &= ~S5__UNFINISHED_REMOVE;
-		s->dismantle = 0;
+		self->slot->dismantle = 0;
 	}
 	if (err)
 		s5__leave(self);
@@ -452,6 +454,9 @@ void s5__thread_exit(void *arg)
 	s5__defer_thread_exit();
 	if (!s || self->epoch != s5__epoch_now())
 		return;
+	if (s5__maybe_vfork && !s5__self_regain(self))
+		return; /* it was a child's; ours is found by its mark */
+	s = self->slot;
 	s5__defer_enter();
 	if (s5__slot_holding(s) == 0 && s5__a64_load_rlx(&s->commit) == 0 &&
 	    s->dismantle == 0 &&

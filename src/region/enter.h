@@ -57,16 +57,11 @@ void s5__janitor(struct s5__self *self);
 /* Settles one slot whose owner is dead, and frees it. */
 void s5__settle(struct s5__self *self, uint32_t idx);
 
-/* What the thread's list_op_pending shall be. */
-static inline void *s5__pending(const struct s5__self *self)
-{
-	return (char *)&self->slot->word - self->robust->futex_offset;
-}
-
 /*
  * Begins a call: 0, or -EACCES (no namespace; `create`: nor could one be made),
  * -ENOMEM (no slot, or what an abandoned call left has no room to go to),
- * -EDEADLK (nested in a section).
+ * -EDEADLK (nested in a section), -EINTR (a handler forked this process by
+ * system call).
  */
 static inline int s5__enter(struct s5__self **ret_self, bool create)
 {
@@ -75,17 +70,25 @@ static inline int s5__enter(struct s5__self **ret_self, bool create)
 	void *mine;
 
 	*ret_self = self;
-	if (S5_UNLIKELY(self->epoch != s5__epoch_now() || s5__maybe_vfork)) {
-		int err = s5__enter_slow(self, create);
+	for (;;) {
+		if (S5_UNLIKELY(self->epoch != s5__epoch_now() ||
+				s5__maybe_vfork)) {
+			int err = s5__enter_slow(self, create);
 
-		if (err)
-			return err;
+			if (err)
+				return err;
+		}
+		if (S5_UNLIKELY(s5__defer_self.state != S5__DEFER_OUTSIDE) &&
+		    s5__enter_is_nested(self, __builtin_frame_address(0)))
+			return -EDEADLK;
+		self->frame = __builtin_frame_address(0);
+		s5__defer_enter();
+		/* A handler that ran just before may have forked, and this may
+		 * be the child. From here on none runs. */
+		if (S5_LIKELY(self->epoch == s5__epoch_now()))
+			break;
+		s5__defer_leave();
 	}
-	if (S5_UNLIKELY(s5__defer_self.state != S5__DEFER_OUTSIDE) &&
-	    s5__enter_is_nested(self, __builtin_frame_address(0)))
-		return -EDEADLK;
-	self->frame = __builtin_frame_address(0);
-	s5__defer_enter();
 	/*
 	 * If this thread dies, the kernel marks the word that list_op_pending
 	 * leads to. It is left there between calls, so that a thread's death

@@ -105,9 +105,10 @@ void s5__settle(struct s5__self *self, uint32_t idx)
 }
 
 /* A claimer that died before the kernel knew of its slot. */
-static void free_half_claimed(struct s5__slot *s, uint64_t state)
+static void free_half_claimed(const struct s5__self *self, struct s5__slot *s,
+			      uint64_t state)
 {
-	if (S5__SLOT_NS(state) != (s5__process.pid_ns & 0xffffu) ||
+	if (S5__SLOT_NS(state) != (self->pid_ns & 0xffffu) ||
 	    s5__sys(SYS_tkill, (long)S5__SLOT_TID(state), 0, 0, 0, 0, 0) !=
 		    -ESRCH)
 		return;
@@ -134,7 +135,7 @@ void s5__janitor(struct s5__self *self)
 			break;
 		state = s5__a64_load_rlx(&s->state);
 		if (s5__slot_phase(state) == S5__SLOT_CLAIMED)
-			free_half_claimed(s, state);
+			free_half_claimed(self, s, state);
 		if (s5__slot_phase(state) != S5__SLOT_USED || i == self->idx)
 			continue;
 		if (s5__slot_check_gone(s))
