@@ -108,6 +108,9 @@ static int accept_result(struct s5__self *self, struct call *c,
 	c->spun = false;
 	if (s5__wait_accept(self)) {
 		*ret_result = self->slot->result;
+		/* It says so already, or is damaged; then the next wait would
+		 * end at once, and so on. */
+		self->slot->wait_kind = S5__WAIT_NONE;
 		self->unfinished &= ~S5__UNFINISHED_WAIT;
 		return 0;
 	}
