@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <sys/msg.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #if defined(__x86_64__)
 static long raw5(long nr, long a, long b, long c, long d, long e)
@@ -173,4 +174,64 @@ const struct backend backend_libc = {
 	.semop = libc_semop,
 	.semtimedop = libc_semtimedop,
 	.semctl = libc_semctl,
+};
+
+/* ---- by number, through libc's syscall() ---- */
+
+static long number(long ret)
+{
+	return ret == -1 ? -errno : ret;
+}
+
+static long number_msgget(key_t key, int flags)
+{
+	return number(syscall(SYS_msgget, key, flags));
+}
+
+static long number_msgsnd(int id, const void *msg, size_t size, int flags)
+{
+	return number(syscall(SYS_msgsnd, id, msg, size, flags));
+}
+
+static long number_msgrcv(int id, void *msg, size_t size, long type, int flags)
+{
+	return number(syscall(SYS_msgrcv, id, msg, size, type, flags));
+}
+
+static long number_msgctl(int id, int cmd, void *arg)
+{
+	return number(syscall(SYS_msgctl, id, cmd, arg));
+}
+
+static long number_semget(key_t key, int nsems, int flags)
+{
+	return number(syscall(SYS_semget, key, nsems, flags));
+}
+
+static long number_semop(int id, struct sembuf *sops, size_t nsops)
+{
+	return number(syscall(SYS_semop, id, sops, nsops));
+}
+
+static long number_semtimedop(int id, struct sembuf *sops, size_t nsops,
+			      const struct timespec *timeout)
+{
+	return number(syscall(SYS_semtimedop, id, sops, nsops, timeout));
+}
+
+static long number_semctl(int id, int num, int cmd, unsigned long arg)
+{
+	return number(syscall(SYS_semctl, id, num, cmd, arg));
+}
+
+const struct backend backend_number = {
+	.name = "number",
+	.msgget = number_msgget,
+	.msgsnd = number_msgsnd,
+	.msgrcv = number_msgrcv,
+	.msgctl = number_msgctl,
+	.semget = number_semget,
+	.semop = number_semop,
+	.semtimedop = number_semtimedop,
+	.semctl = number_semctl,
 };

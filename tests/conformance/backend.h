@@ -34,5 +34,6 @@ struct backend {
 
 extern const struct backend backend_kernel;
 extern const struct backend backend_libc;
+extern const struct backend backend_number; /* libc's syscall() */
 
 #endif

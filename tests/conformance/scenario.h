@@ -228,6 +228,7 @@ key_t key_of(int n);
 void set_limit(const char *name, long value); /* msgmax ... semmni */
 bool on_kernel(void);
 void use_libc_names(void); /* where raw calls can't do, as with cancelling */
+void use_numbers(void);	   /* libc's syscall() instead of its names */
 const struct backend *backend(void);
 void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 const char *role_of(pid_t pid);

@@ -404,3 +404,31 @@ SCENARIO(control_with_sys_admin, NEED_ROOT, "A-025 A-024")
 	EQ(BY(p, set_set(s, &ds)), 0);
 	EQ(BY(p, remove_set(s)), 0);
 }
+
+/* ---- by number ---- */
+
+SCENARIO(set_calls_by_number, NEED_NOTHING, "A-095 A-106 A-122 A-105")
+{
+	use_numbers();
+	struct actor *p = new_process();
+	int s = (int)get_set(key_of(1), 2, IPC_CREAT | 0600);
+
+	EQ(get_set(key_of(1), 2, IPC_CREAT | IPC_EXCL | 0600), -EEXIST);
+	EQ(OP(s, {0, 3, SEM_UNDO}, {1, 1, 0}), 0);
+	EQ(TIMED(s, IN(0, 0), {0, -4, 0}), -EAGAIN);
+	EQ(TIMED(s, NULL, {0, -1, 0}), 0);
+	EQ(TIMED(s, IN(0, -1), {0, -1, 0}), -EINVAL);
+	EQ(op_from(s, NULL, 1), -EFAULT);
+	EQ(OP(s, {2, 1, 0}), -EFBIG);
+	EQ(set_value(s, 1, 4), 0);
+	EQ(set_value(s, 1, 32768), -ERANGE);
+	EQ(get_values(s, 2), 0);
+	START_ASLEEP(p, add(s, 0, -3));
+	EQ(ncnt_of(s, 0), 1);
+	EQ(add(s, 0, 1), 0);
+	EQ(finish(p), 0);
+	EQ(pid_of(s, 0), p->pid);
+	EQ(set_ctl(s, 0, 99, NULL), -EINVAL);
+	EQ(set_stat_of(s).sem_nsems, 2);
+	EQ(remove_set(s), 0);
+}

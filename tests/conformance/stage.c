@@ -34,6 +34,13 @@ void use_libc_names(void)
 	current = &backend_libc;
 }
 
+/* What calls libc's names is to call them by their numbers. */
+void use_numbers(void)
+{
+	if (current == &backend_libc)
+		current = &backend_number;
+}
+
 void open_stage(const struct backend *b, bool sysfive)
 {
 	current = b;
