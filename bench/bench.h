@@ -12,13 +12,16 @@
 #ifndef S5_BENCH_BENCH_H
 #define S5_BENCH_BENCH_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/ipc.h>
 #include <sys/msg.h>
+#include <sys/sem.h>
 #include <sys/types.h>
+#include <time.h>
 
 /* Bytes of text in a message. */
 #define BENCH_TEXT 64
@@ -30,6 +33,7 @@ enum bench_side {
 	BENCH_KERNEL,
 	BENCH_SYSFIVE,
 	BENCH_BOOST,
+	BENCH_GLIBC, /* its semaphores in shared memory */
 	BENCH_SIDES,
 };
 
@@ -41,12 +45,23 @@ struct bench_msg {
 	};
 };
 
-/* The four calls of one side, with libc's contract: -1 and errno. */
+/* As semctl(2) takes it. */
+union bench_semun {
+	int val;
+	struct semid_ds *buf;
+	unsigned short *array;
+};
+
+/* The calls of one side, with libc's contract: -1 and errno. */
 struct bench_ops {
 	int (*get)(key_t key, int flags);
 	int (*snd)(int id, const void *msg, size_t size, int flags);
 	ssize_t (*rcv)(int id, void *msg, size_t size, long type, int flags);
 	int (*ctl)(int id, int command, struct msqid_ds *ds);
+	int (*semget)(key_t key, int nsems, int flags);
+	int (*semtimedop)(int id, struct sembuf *ops, size_t nops,
+			  const struct timespec *timeout);
+	int (*semctl)(int id, int number, int command, union bench_semun arg);
 };
 
 extern const struct bench_ops bench_kernel_ops;
@@ -62,6 +77,10 @@ enum bench_extra {
 	BENCH_DELTA,	 /* median of the paired differences */
 	BENCH_QUIET,	 /* 1: ran without a single system call */
 	BENCH_UNTOUCHED, /* 1: shared memory was left alone */
+	BENCH_SYSTEM,	 /* system time used, in CPUs */
+	BENCH_SYSTEM_US, /* system time of an operation */
+	BENCH_OF_10,	 /* the value with 10 waiters */
+	BENCH_OF_100,	 /* and with 100 */
 	BENCH_EXTRAS,
 };
 
@@ -105,6 +124,9 @@ enum bench_goal {
 	BENCH_GOAL_TIME,   /* at most so many times the kernel's time */
 	BENCH_GOAL_VALUE,  /* sysfive's value at most this */
 	BENCH_GOAL_DELTA,  /* BENCH_DELTA at most this */
+	BENCH_GOAL_PEER,   /* at most so many times glibc's time */
+	BENCH_GOAL_SYSTEM, /* at most so many times the kernel's BENCH_SYSTEM */
+	BENCH_GOAL_LINEAR, /* at most so many times its own BENCH_OF_10 */
 };
 
 enum bench_row_flags {
@@ -114,15 +136,22 @@ enum bench_row_flags {
 	BENCH_CROSS = 8,      /* needs two CPUs */
 	BENCH_EXTRA_ROW = 16, /* only if named */
 	BENCH_PEERS = 32,     /* other libraries are measured, too */
+	BENCH_GLIBC_TOO = 64, /* glibc's semaphores are measured, too */
 };
+
+struct bench_target {
+	enum bench_goal goal;
+	double value;
+};
+
+#define BENCH_TARGETS 2
 
 struct bench_row {
 	const char *name;
 	const char *what;
 	const char *unit;
 	unsigned int flags;
-	enum bench_goal goal;
-	double goal_value;
+	struct bench_target target[BENCH_TARGETS];
 	/* Does count operations and fills ret_result; fails by bench_fail(). */
 	void (*run)(struct bench_run *run, uint64_t count,
 		    struct bench_result *ret_result);
@@ -143,6 +172,15 @@ void bench_run_deep(struct bench_run *, uint64_t, struct bench_result *);
 void bench_run_load(struct bench_run *, uint64_t, struct bench_result *);
 void bench_run_idle(struct bench_run *, uint64_t, struct bench_result *);
 void bench_run_queue(struct bench_run *, uint64_t, struct bench_result *);
+void bench_run_sem_pair(struct bench_run *, uint64_t, struct bench_result *);
+void bench_run_sem_zero(struct bench_run *, uint64_t, struct bench_result *);
+void bench_run_sem_pingpong(struct bench_run *, uint64_t,
+			    struct bench_result *);
+void bench_run_sembench(struct bench_run *, uint64_t, struct bench_result *);
+void bench_run_sem_bulk(struct bench_run *, uint64_t, struct bench_result *);
+void bench_run_sem_release(struct bench_run *, uint64_t, struct bench_result *);
+void bench_run_sem_pass(struct bench_run *, uint64_t, struct bench_result *);
+void bench_run_sem_lock(struct bench_run *, uint64_t, struct bench_result *);
 
 /* worker.c: for the rows' functions, in the worker and its partners. */
 
@@ -171,6 +209,12 @@ void bench_receive(struct bench_run *run, int id, struct bench_msg *ret_msg,
 pid_t bench_fork(struct bench_run *run);
 /* Waits for a child that must exit with 0. */
 void bench_join(struct bench_run *run, pid_t child);
+/* A page of zeroes that children share. */
+void *bench_shared_page(struct bench_run *run);
+/* 1 if work() runs without a system call, 0 if not, -1 if that can't be seen.
+ */
+int bench_is_quiet(struct bench_run *run, int id,
+		   void (*work)(struct bench_run *, int id, uint64_t count));
 /* Two processes or more meet here; the counter starts at 0. */
 void bench_meet(atomic_int *counter, int parties);
 
@@ -184,8 +228,29 @@ void bench_result_extra(struct bench_result *result, enum bench_extra extra,
 struct bench_usage {
 	double switches;
 	double cpu_seconds;
+	double system_seconds;
 };
 struct bench_usage bench_usage(int who);
+
+/* threads.c: many threads in the worker. */
+
+/* A thread with a small stack. */
+pthread_t bench_thread(struct bench_run *run, void *(*work)(void *),
+		       void *argument);
+void bench_sleep(double seconds);
+/* Waits until each of n threads of this process sleeps in the kernel. */
+void bench_await_asleep(struct bench_run *run, const pid_t *tids, int n);
+
+/* sets.c: semaphore sets. */
+
+/* The set of key number index, made anew, each semaphore 0. */
+int bench_set(struct bench_run *run, unsigned int index, int nsems);
+void bench_set_remove(struct bench_run *run, int id);
+void bench_set_value(struct bench_run *run, int id, int number, int value);
+/* One operation on one semaphore. */
+void bench_semop(struct bench_run *run, int id, int number, int op, int flags);
+/* The sleepers that wait for more, on all of the set's nsems semaphores. */
+int bench_set_waiters(struct bench_run *run, int id, int nsems);
 
 /* The worker: never returns to the verb. */
 int bench_worker(int fd);

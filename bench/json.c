@@ -104,7 +104,7 @@ static void put_outcome(const struct bench_outcome *outcome)
 	put_text(&first, "what", row->what);
 	put_text(&first, "unit", row->unit);
 	put_text(&first, "better", row->flags & BENCH_RATE ? "more" : "less");
-	if (row->goal != BENCH_GOAL_NONE)
+	if (row->target[0].goal != BENCH_GOAL_NONE)
 		put_text(&first, "target", target);
 	if (meets >= 0) {
 		put_name(&first, "met");

@@ -47,9 +47,9 @@ static int print_help(void)
 {
 	printf("Usage: sysfive bench [OPTION]... [ROW]...\n"
 	       "\n"
-	       "Measures message queues in the kernel and in sysfive by "
-	       "turns,\n"
-	       "and shows medians, spread and ratios.\n"
+	       "Measures message queues and semaphores in the kernel and "
+	       "in\n"
+	       "sysfive by turns, and shows medians, spread and ratios.\n"
 	       "\n"
 	       "Options:\n"
 	       "  -r, --rounds N      rounds after the warm-up (%d; 1 to %d)\n"
@@ -196,7 +196,7 @@ static int check_columns(const char *wanted)
 	const char *bad;
 	int err;
 
-	err = cli_table_open(&table, &bench_columns, wanted, true, &bad);
+	err = cli_table_open(&table, &bench_columns, wanted, false, &bad);
 	if (err == -EINVAL)
 		return cli_usage("there is no column '%.*s'",
 				 (int)strcspn(bad, ","), bad);
@@ -227,6 +227,8 @@ static bool is_wanted(const struct bench_row *row, enum bench_side side)
 		return !(row->flags & BENCH_ALONE);
 	if (side == BENCH_SYSFIVE)
 		return true;
+	if (side == BENCH_GLIBC)
+		return row->flags & BENCH_GLIBC_TOO;
 	return (row->flags & BENCH_PEERS) &&
 	       bench_peer_path(side, path, sizeof(path));
 }

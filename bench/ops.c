@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ops.c - the calls of the two sides
+ * ops.c - the calls of the kernel's side and of sysfive's
  *
  * The kernel's are raw system calls, so that neither libc nor a preloaded
  * library stands between; sysfive's are the library's own functions.
@@ -82,16 +82,29 @@ static int kernel_ctl(int id, int command, struct msqid_ds *ds)
 	return (int)result_of(raw(SYS_msgctl, id, command, (long)ds, 0, 0));
 }
 
+static int kernel_semget(key_t key, int nsems, int flags)
+{
+	return (int)result_of(raw(SYS_semget, key, nsems, flags, 0, 0));
+}
+
+static int kernel_semtimedop(int id, struct sembuf *ops, size_t nops,
+			     const struct timespec *timeout)
+{
+	return (int)result_of(raw(SYS_semtimedop, id, (long)ops, (long)nops,
+				  (long)timeout, 0));
+}
+
+static int kernel_semctl(int id, int number, int command, union bench_semun arg)
+{
+	return (int)result_of(
+		raw(SYS_semctl, id, number, command, (long)arg.buf, 0));
+}
+
 const struct bench_ops bench_kernel_ops = {
-	kernel_get,
-	kernel_snd,
-	kernel_rcv,
-	kernel_ctl,
+	kernel_get,    kernel_snd,	  kernel_rcv,	 kernel_ctl,
+	kernel_semget, kernel_semtimedop, kernel_semctl,
 };
 
 const struct bench_ops bench_sysfive_ops = {
-	s5_msgget,
-	s5_msgsnd,
-	s5_msgrcv,
-	s5_msgctl,
+	s5_msgget, s5_msgsnd, s5_msgrcv, s5_msgctl, NULL, NULL, NULL,
 };

@@ -166,18 +166,32 @@ static void note_flag(char *notes, const struct bench_series *series,
 	add_note(notes, "%s", all ? yes : no);
 }
 
-static void note_peer(char *notes, const struct bench_outcome *outcome)
+static void note_peer(char *notes, const struct bench_outcome *outcome,
+		      enum bench_side side, const char *name)
 {
-	const struct bench_series *peer = &outcome->side[BENCH_BOOST];
+	const struct bench_series *peer = &outcome->side[side];
 	struct bench_summary s;
 	double ratio;
 
 	if (!peer->present)
 		return;
 	s = bench_summarise(peer->value, peer->n);
-	add_note(notes, "Boost %.4g", s.median);
-	if (bench_speedup(outcome, BENCH_BOOST, &ratio))
-		add_note(notes, "Boost's ratio %.1fx", ratio);
+	add_note(notes, "%s %.4g", name, s.median);
+	if (bench_speedup(outcome, side, &ratio))
+		add_note(notes, "%s's ratio %.1fx", name, ratio);
+}
+
+/* Targets other than the ratio to the kernel. */
+static void note_targets(char *notes, const struct bench_outcome *outcome)
+{
+	double value;
+
+	if (bench_measured(outcome, BENCH_GOAL_PEER, &value))
+		add_note(notes, "%.2fx glibc's time", value);
+	if (bench_measured(outcome, BENCH_GOAL_SYSTEM, &value))
+		add_note(notes, "%.2fx system time", value);
+	if (bench_measured(outcome, BENCH_GOAL_LINEAR, &value))
+		add_note(notes, "%.2fx that of 10", value);
 }
 
 /* How the time for a deep queue compares with that for ten messages. */
@@ -216,12 +230,18 @@ static void fill_notes(char *notes, const struct bench_report *report,
 				 outcome->side[side].skipped);
 	note_flag(notes, ours, BENCH_QUIET, "no system call",
 		  "MAKES SYSTEM CALLS");
-	note_peer(notes, outcome);
+	note_peer(notes, outcome, BENCH_BOOST, "Boost");
+	note_peer(notes, outcome, BENCH_GLIBC, "glibc");
+	note_targets(notes, outcome);
 	note_depth(notes, report, outcome);
 	note_both(notes, outcome, BENCH_P50_US, "p50", " us");
 	note_both(notes, outcome, BENCH_P99_US, "p99", " us");
 	note_both(notes, outcome, BENCH_SWITCHES, "switches/1000", "");
 	note_both(notes, outcome, BENCH_CPU, "CPUs", "");
+	note_both(notes, outcome, BENCH_SYSTEM, "system time", " CPUs");
+	note_both(notes, outcome, BENCH_SYSTEM_US, "by operation", " us");
+	note_both(notes, outcome, BENCH_OF_10, "with 10", "");
+	note_both(notes, outcome, BENCH_OF_100, "with 100", "");
 	if (ours->present && ours->has[BENCH_BASE])
 		add_note(notes, "without it %.3f ms",
 			 extra_of(ours, BENCH_BASE));
@@ -234,7 +254,7 @@ static void fill_ratio(char *text, const struct bench_outcome *outcome)
 	const struct bench_series *ours = &outcome->side[BENCH_SYSFIVE];
 	double ratio;
 
-	if (outcome->row->goal == BENCH_GOAL_DELTA && ours->present)
+	if (outcome->row->target[0].goal == BENCH_GOAL_DELTA && ours->present)
 		(void)snprintf(text, CELL_SIZE, "%+.3f",
 			       extra_of(ours, BENCH_DELTA));
 	else if (bench_speedup(outcome, BENCH_SYSFIVE, &ratio))

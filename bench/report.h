@@ -47,9 +47,12 @@ struct bench_summary bench_summarise(const double *values, size_t n);
 bool bench_speedup(const struct bench_outcome *outcome, enum bench_side side,
 		   double *ret_ratio);
 
-/* Does the row meet its target?  1, 0, or -1 if that cannot be said. */
+/* What a goal's value is held against, as measured; false if not known. */
+bool bench_measured(const struct bench_outcome *outcome, enum bench_goal goal,
+		    double *ret_value);
+/* Does the row meet its targets?  1, 0, or -1 if that cannot be said. */
 int bench_meets(const struct bench_outcome *outcome);
-/* Writes the target in words, or "-". */
+/* Writes the targets in words, or "-". */
 void bench_target_text(const struct bench_row *row, char *text, size_t size);
 
 const char *bench_extra_name(enum bench_extra extra);

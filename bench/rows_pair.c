@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define QUIET_PAIRS 1000
+#define QUIET_COUNT 1000
 
 static void pairs(struct bench_run *run, int id, uint64_t count)
 {
@@ -52,17 +52,17 @@ static int forbid_system_calls(void)
 	return 0;
 }
 
-/* 1 if pairs run without a system call, 0 if not, -1 if that can't be seen. */
-static int is_quiet(struct bench_run *run, int id)
+int bench_is_quiet(struct bench_run *run, int id,
+		   void (*work)(struct bench_run *, int id, uint64_t count))
 {
 	pid_t child = bench_fork(run);
 	int status;
 
 	if (child == 0) {
-		pairs(run, id, QUIET_PAIRS);
+		work(run, id, QUIET_COUNT);
 		if (forbid_system_calls())
 			_exit(2);
-		pairs(run, id, QUIET_PAIRS);
+		work(run, id, QUIET_COUNT);
 		_exit(0);
 	}
 	if (waitpid(child, &status, 0) != child)
@@ -81,7 +81,7 @@ void bench_run_pair(struct bench_run *run, uint64_t count,
 	pairs(run, id, count);
 	bench_result_time(ret_result, count, bench_now_ns() - start);
 	if (run->final && run->side == BENCH_SYSFIVE) {
-		int quiet = is_quiet(run, id);
+		int quiet = bench_is_quiet(run, id, pairs);
 
 		if (quiet >= 0)
 			bench_result_extra(ret_result, BENCH_QUIET, quiet);

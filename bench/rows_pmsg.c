@@ -7,16 +7,10 @@
  */
 #include "bench.h"
 
-#include <errno.h>
-#include <limits.h>
 #include <pthread.h>
-#include <sched.h>
-#include <stdlib.h>
 #include <sys/resource.h>
-#include <time.h>
 
 #define THREADS_MAX 64
-#define STACK_SIZE  262144
 
 enum word { GO_ON, STOP };
 
@@ -75,12 +69,8 @@ static void *answerer(void *argument)
 
 static void start_players(struct pmsg *game, struct player *players)
 {
-	pthread_attr_t attributes;
 	int i;
 
-	if (pthread_attr_init(&attributes) ||
-	    pthread_attr_setstacksize(&attributes, STACK_SIZE))
-		bench_fail(game->run, "pthread_attr_init");
 	for (i = 0; i < game->threads; i++) {
 		struct player *p = &players[i];
 
@@ -88,23 +78,9 @@ static void start_players(struct pmsg *game, struct player *players)
 		p->own_type = i + 1;
 		p->partner_type = (i ^ 1) + 1;
 		p->received = 0;
-		errno = pthread_create(&p->thread, &attributes,
-				       i & 1 ? answerer : caller, p);
-		if (errno)
-			bench_fail(game->run, "pthread_create");
+		p->thread =
+			bench_thread(game->run, i & 1 ? answerer : caller, p);
 	}
-	(void)pthread_attr_destroy(&attributes);
-}
-
-static void sleep_seconds(double seconds)
-{
-	struct timespec time = {
-		.tv_sec = (time_t)seconds,
-		.tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9),
-	};
-
-	while (nanosleep(&time, &time))
-		continue;
 }
 
 /* The argument is the number of threads. */
@@ -124,7 +100,7 @@ void bench_run_pmsg(struct bench_run *run, uint64_t count,
 	bench_meet(&game.started, game.threads + 1);
 	before = bench_usage(RUSAGE_SELF);
 	ns = bench_now_ns();
-	sleep_seconds(run->seconds);
+	bench_sleep(run->seconds);
 	atomic_store(&game.stop, true);
 	for (i = 0; i < game.threads; i++) {
 		(void)pthread_join(players[i].thread, NULL);

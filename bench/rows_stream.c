@@ -8,21 +8,10 @@
 #include "bench.h"
 
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 /* One message of so many carries the time at which it was sent. */
 #define SAMPLE 64
-
-static atomic_int *shared_counter(struct bench_run *run)
-{
-	void *page = mmap(NULL, sizeof(atomic_int), PROT_READ | PROT_WRITE,
-			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	if (page == MAP_FAILED)
-		bench_fail(run, "mmap");
-	return page;
-}
 
 static void produce(struct bench_run *run, int id, uint64_t count)
 {
@@ -62,7 +51,7 @@ void bench_run_stream(struct bench_run *run, uint64_t count,
 		      struct bench_result *ret_result)
 {
 	double *samples = malloc((count / SAMPLE + 1) * sizeof(*samples));
-	atomic_int *counter = shared_counter(run);
+	atomic_int *counter = bench_shared_page(run);
 	int id = bench_queue(run, 0);
 	uint64_t start;
 	size_t n;
@@ -89,7 +78,6 @@ void bench_run_stream(struct bench_run *run, uint64_t count,
 	bench_result_extra(ret_result, BENCH_P99_US,
 			   bench_quantile(samples, n, 0.99));
 	free(samples);
-	(void)munmap(counter, sizeof(*counter));
 	bench_queue_remove(run, id);
 }
 
@@ -119,7 +107,7 @@ static void call(struct bench_run *run, int there, int back, uint64_t count)
 void bench_run_pingpong(struct bench_run *run, uint64_t count,
 			struct bench_result *ret_result)
 {
-	atomic_int *counter = shared_counter(run);
+	atomic_int *counter = bench_shared_page(run);
 	int there = bench_queue(run, 0);
 	int back = bench_queue(run, 1);
 	uint64_t start;
@@ -137,7 +125,6 @@ void bench_run_pingpong(struct bench_run *run, uint64_t count,
 	call(run, there, back, count);
 	bench_result_time(ret_result, count, bench_now_ns() - start);
 	bench_join(run, child);
-	(void)munmap(counter, sizeof(*counter));
 	bench_queue_remove(run, there);
 	bench_queue_remove(run, back);
 }

@@ -73,54 +73,124 @@ bool bench_speedup(const struct bench_outcome *outcome, enum bench_side side,
 	return true;
 }
 
-int bench_meets(const struct bench_outcome *outcome)
+/* The median by round of how many times one side's value, or an extra figure of
+ * it, is another's.  False if one is missing. */
+static bool times(const struct bench_series *above, const double *a,
+		  const struct bench_series *below, const double *b,
+		  double *ret_times)
 {
-	const struct bench_series *ours = &outcome->side[BENCH_SYSFIVE];
-	const struct bench_row *row = outcome->row;
-	double ratio;
+	double ratio[BENCH_ROUNDS_MAX];
+	size_t i;
 
-	if (!ours->present)
-		return -1;
-	switch (row->goal) {
+	if (!above->present || !below->present)
+		return false;
+	for (i = 0; i < above->n && i < below->n; i++) {
+		if (b[i] <= 0)
+			return false;
+		ratio[i] = a[i] / b[i];
+	}
+	if (i == 0)
+		return false;
+	*ret_times = bench_summarise(ratio, i).median;
+	return true;
+}
+
+bool bench_measured(const struct bench_outcome *outcome, enum bench_goal goal,
+		    double *ret_value)
+{
+	const struct bench_series *kernel = &outcome->side[BENCH_KERNEL];
+	const struct bench_series *ours = &outcome->side[BENCH_SYSFIVE];
+	const struct bench_series *glibc = &outcome->side[BENCH_GLIBC];
+	bool known = ours->present;
+
+	switch (goal) {
 	case BENCH_GOAL_FASTER:
-		if (!bench_speedup(outcome, BENCH_SYSFIVE, &ratio))
-			return -1;
-		return ratio >= row->goal_value;
+		return bench_speedup(outcome, BENCH_SYSFIVE, ret_value);
 	case BENCH_GOAL_TIME:
-		if (!bench_speedup(outcome, BENCH_SYSFIVE, &ratio))
-			return -1;
-		return 1 / ratio <= row->goal_value;
+		known = bench_speedup(outcome, BENCH_SYSFIVE, ret_value);
+		if (known)
+			*ret_value = 1 / *ret_value;
+		return known;
 	case BENCH_GOAL_VALUE:
-		return bench_summarise(ours->value, ours->n).median <=
-		       row->goal_value;
+		if (known)
+			*ret_value =
+				bench_summarise(ours->value, ours->n).median;
+		return known;
 	case BENCH_GOAL_DELTA:
-		return bench_summarise(ours->extra[BENCH_DELTA], ours->n)
-			       .median <= row->goal_value;
+		if (known)
+			*ret_value = bench_summarise(ours->extra[BENCH_DELTA],
+						     ours->n)
+					     .median;
+		return known;
+	case BENCH_GOAL_PEER:
+		return times(ours, ours->value, glibc, glibc->value, ret_value);
+	case BENCH_GOAL_SYSTEM:
+		return times(ours, ours->extra[BENCH_SYSTEM], kernel,
+			     kernel->extra[BENCH_SYSTEM], ret_value);
+	case BENCH_GOAL_LINEAR:
+		return times(ours, ours->value, ours, ours->extra[BENCH_OF_10],
+			     ret_value);
 	case BENCH_GOAL_NONE:
 		break;
 	}
-	return -1;
+	return false;
+}
+
+int bench_meets(const struct bench_outcome *outcome)
+{
+	int meets = -1;
+	size_t i;
+
+	for (i = 0; i < BENCH_TARGETS; i++) {
+		const struct bench_target *target = &outcome->row->target[i];
+		double value;
+
+		if (target->goal == BENCH_GOAL_NONE)
+			continue;
+		if (!bench_measured(outcome, target->goal, &value))
+			return -1;
+		if (target->goal == BENCH_GOAL_FASTER ? value < target->value
+						      : value > target->value)
+			return 0;
+		meets = 1;
+	}
+	return meets;
+}
+
+static void target_text(const struct bench_target *target, char *text,
+			size_t size)
+{
+	static const struct {
+		const char *before;
+		const char *after;
+	} words[] = {
+		[BENCH_GOAL_FASTER] = {">=", "x"},
+		[BENCH_GOAL_TIME] = {"<=", "x time"},
+		[BENCH_GOAL_VALUE] = {"<=", ""},
+		[BENCH_GOAL_DELTA] = {"<=+", ""},
+		[BENCH_GOAL_PEER] = {"<=", "x glibc's time"},
+		[BENCH_GOAL_SYSTEM] = {"<=", "x system time"},
+		[BENCH_GOAL_LINEAR] = {"<=", "x that of 10"},
+	};
+
+	(void)snprintf(text, size, "%s%.10g%s", words[target->goal].before,
+		       target->value, words[target->goal].after);
 }
 
 void bench_target_text(const struct bench_row *row, char *text, size_t size)
 {
-	switch (row->goal) {
-	case BENCH_GOAL_FASTER:
-		(void)snprintf(text, size, ">=%gx", row->goal_value);
-		return;
-	case BENCH_GOAL_TIME:
-		(void)snprintf(text, size, "<=%gx time", row->goal_value);
-		return;
-	case BENCH_GOAL_VALUE:
-		(void)snprintf(text, size, "<=%.0f", row->goal_value);
-		return;
-	case BENCH_GOAL_DELTA:
-		(void)snprintf(text, size, "<=+%g", row->goal_value);
-		return;
-	case BENCH_GOAL_NONE:
-		break;
-	}
+	size_t n = 0;
+	size_t i;
+
 	(void)snprintf(text, size, "-");
+	for (i = 0; i < BENCH_TARGETS && n + 2 < size; i++) {
+		if (row->target[i].goal == BENCH_GOAL_NONE)
+			continue;
+		if (n)
+			n += (size_t)snprintf(text + n, size - n, ", ");
+		target_text(&row->target[i], text + n, size - n);
+		n = strlen(text);
+	}
 }
 
 const char *bench_extra_name(enum bench_extra extra)
@@ -134,6 +204,10 @@ const char *bench_extra_name(enum bench_extra extra)
 		[BENCH_DELTA] = "difference",
 		[BENCH_QUIET] = "no_system_call",
 		[BENCH_UNTOUCHED] = "shared_memory_untouched",
+		[BENCH_SYSTEM] = "system_cpus",
+		[BENCH_SYSTEM_US] = "system_us_per_operation",
+		[BENCH_OF_10] = "with_10",
+		[BENCH_OF_100] = "with_100",
 	};
 
 	return names[extra];
@@ -145,6 +219,7 @@ const char *bench_side_name(enum bench_side side)
 		[BENCH_KERNEL] = "kernel",
 		[BENCH_SYSFIVE] = "sysfive",
 		[BENCH_BOOST] = "boost",
+		[BENCH_GLIBC] = "glibc",
 	};
 
 	return names[side];

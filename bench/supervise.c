@@ -3,8 +3,8 @@
  * supervise.c - one worker at a time, bounded in time, and nothing left behind
  *
  * Owns: the memory file that workers share, the worker's process group, its
- * namespace directory, and the kernel queues of its keys.  All of these are
- * gone when bench_measure() returns, however the worker ended.
+ * namespace directory, and the kernel queues and sets of its keys.  All of
+ * these are gone when bench_measure() returns, however the worker ended.
  */
 #include "supervise.h"
 
@@ -126,9 +126,13 @@ static bool are_keys_free(key_t key)
 {
 	int i;
 
-	for (i = 0; i < BENCH_KEYS; i++)
+	for (i = 0; i < BENCH_KEYS; i++) {
 		if (bench_kernel_ops.get(key + i, 0) >= 0 || errno == EACCES)
 			return false;
+		if (bench_kernel_ops.semget(key + i, 0, 0) >= 0 ||
+		    errno == EACCES)
+			return false;
+	}
 	return true;
 }
 
@@ -147,15 +151,20 @@ static int choose_key(key_t *ret_key)
 	return -EEXIST;
 }
 
-static void remove_kernel_queues(void)
+static void remove_kernel_objects(void)
 {
+	union bench_semun none = {0};
 	int i;
 
 	for (i = 0; i < BENCH_KEYS; i++) {
-		int id = bench_kernel_ops.get(shared->key + i, 0);
+		key_t key = shared->key + i;
+		int queue = bench_kernel_ops.get(key, 0);
+		int set = bench_kernel_ops.semget(key, 0, 0);
 
-		if (id >= 0)
-			(void)bench_kernel_ops.ctl(id, IPC_RMID, NULL);
+		if (queue >= 0)
+			(void)bench_kernel_ops.ctl(queue, IPC_RMID, NULL);
+		if (set >= 0)
+			(void)bench_kernel_ops.semctl(set, 0, IPC_RMID, none);
 	}
 }
 
@@ -293,7 +302,7 @@ int bench_measure(const struct bench_row *row, enum bench_side side,
 	if (err)
 		return err;
 	err = run_worker(seconds, ret_result);
-	remove_kernel_queues();
+	remove_kernel_objects();
 	remove_directory();
 	return err;
 }

@@ -181,6 +181,17 @@ void bench_join(struct bench_run *run, pid_t child)
 	bench_wrong(run, "a partner process ended with wait status %d", status);
 }
 
+void *bench_shared_page(struct bench_run *run)
+{
+	void *page =
+		mmap(NULL, (size_t)sysconf(_SC_PAGESIZE),
+		     PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED)
+		bench_fail(run, "mmap");
+	return page;
+}
+
 void bench_meet(atomic_int *counter, int parties)
 {
 	(void)atomic_fetch_add(counter, 1);
@@ -217,13 +228,14 @@ static double seconds_of(struct timeval time)
 
 struct bench_usage bench_usage(int who)
 {
-	struct bench_usage usage = {0, 0};
+	struct bench_usage usage = {0};
 	struct rusage r;
 
 	if (getrusage(who, &r))
 		return usage;
 	usage.switches = (double)(r.ru_nvcsw + r.ru_nivcsw);
 	usage.cpu_seconds = seconds_of(r.ru_utime) + seconds_of(r.ru_stime);
+	usage.system_seconds = seconds_of(r.ru_stime);
 	return usage;
 }
 
@@ -287,8 +299,10 @@ int bench_worker(int fd)
 	run.side = shared->side;
 	run.shared = shared;
 	run.seconds = shared->seconds;
-	run.ops = run.side == BENCH_KERNEL ? &bench_kernel_ops
-					   : &bench_sysfive_ops;
+	if (run.side == BENCH_KERNEL)
+		run.ops = &bench_kernel_ops;
+	else if (run.side == BENCH_SYSFIVE)
+		run.ops = &bench_sysfive_ops;
 	find_cpus(&run);
 	if ((run.row->flags & BENCH_CROSS) && run.ncpus < 2)
 		bench_skip(&run, "needs two CPUs");
