@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,70 +137,35 @@ int ls_open(struct cli_table *table, const struct cli_columns *columns,
 	return CLI_DONE;
 }
 
-/* The cells of one line; those that are not there are NULL. */
-struct line {
-	const char *cell[N_COLUMNS];
-	char text[N_COLUMNS][CLI_NAME_SIZE];
-};
-
-static void set_number(struct line *line, int at, uint64_t value)
-{
-	(void)snprintf(line->text[at], sizeof(line->text[at]), "%" PRIu64,
-		       value);
-	line->cell[at] = line->text[at];
-}
-
-static void set_pid(struct line *line, int at, int32_t pid)
-{
-	if (pid > 0)
-		set_number(line, at, (uint64_t)pid);
-}
-
-static void set_time(struct line *line, int at, int64_t seconds)
-{
-	cli_time_text(seconds, line->text[at]);
-	line->cell[at] = line->text[at][0] ? line->text[at] : NULL;
-}
-
-static void set_names(struct line *line, const struct s5_msgq_info *info)
-{
-	cli_key_text(info->key, line->text[Q_KEY]);
-	cli_user_text(info->uid, line->text[Q_OWNER]);
-	cli_user_text(info->cuid, line->text[Q_CREATOR]);
-	cli_group_text(info->gid, line->text[Q_GROUP]);
-	cli_group_text(info->cgid, line->text[Q_CGROUP]);
-	(void)snprintf(line->text[Q_PERMS], sizeof(line->text[Q_PERMS]), "%03o",
-		       info->mode & 0777u);
-	line->cell[Q_KEY] = line->text[Q_KEY];
-	line->cell[Q_OWNER] = line->text[Q_OWNER];
-	line->cell[Q_CREATOR] = line->text[Q_CREATOR];
-	line->cell[Q_GROUP] = line->text[Q_GROUP];
-	line->cell[Q_CGROUP] = line->text[Q_CGROUP];
-	line->cell[Q_PERMS] = line->text[Q_PERMS];
-}
+_Static_assert(N_COLUMNS <= LS_CELLS, "fits into a line");
 
 static int add_queue(struct cli_table *table, const struct s5_msgq_info *info)
 {
-	struct line line;
+	struct ls_line line;
 
 	memset(&line, 0, sizeof(line));
-	set_names(&line, info);
-	set_number(&line, Q_MSQID, (uint64_t)info->msqid);
-	set_number(&line, Q_USED_BYTES, info->cbytes);
-	set_number(&line, Q_MESSAGES, info->qnum);
-	set_number(&line, Q_SENDERS, info->senders);
-	set_number(&line, Q_RECEIVERS, info->receivers);
-	set_number(&line, Q_QBYTES, info->qbytes);
-	set_time(&line, Q_SEND_TIME, info->stime);
-	set_pid(&line, Q_SEND_PID, info->lspid);
-	set_time(&line, Q_RECV_TIME, info->rtime);
-	set_pid(&line, Q_RECV_PID, info->lrpid);
-	set_time(&line, Q_CHANGE_TIME, info->ctime);
-	set_number(&line, Q_UID, info->uid);
-	set_number(&line, Q_GID, info->gid);
-	set_number(&line, Q_CUID, info->cuid);
-	set_number(&line, Q_CGID, info->cgid);
-	set_pid(&line, Q_HELD_BY, info->held_pid);
+	ls_set_key(&line, Q_KEY, info->key);
+	ls_set_user(&line, Q_OWNER, info->uid);
+	ls_set_user(&line, Q_CREATOR, info->cuid);
+	ls_set_group(&line, Q_GROUP, info->gid);
+	ls_set_group(&line, Q_CGROUP, info->cgid);
+	ls_set_mode(&line, Q_PERMS, info->mode);
+	ls_set_count(&line, Q_MSQID, (uint64_t)info->msqid);
+	ls_set_count(&line, Q_USED_BYTES, info->cbytes);
+	ls_set_count(&line, Q_MESSAGES, info->qnum);
+	ls_set_count(&line, Q_SENDERS, info->senders);
+	ls_set_count(&line, Q_RECEIVERS, info->receivers);
+	ls_set_count(&line, Q_QBYTES, info->qbytes);
+	ls_set_time(&line, Q_SEND_TIME, info->stime);
+	ls_set_pid(&line, Q_SEND_PID, info->lspid);
+	ls_set_time(&line, Q_RECV_TIME, info->rtime);
+	ls_set_pid(&line, Q_RECV_PID, info->lrpid);
+	ls_set_time(&line, Q_CHANGE_TIME, info->ctime);
+	ls_set_count(&line, Q_UID, info->uid);
+	ls_set_count(&line, Q_GID, info->gid);
+	ls_set_count(&line, Q_CUID, info->cuid);
+	ls_set_count(&line, Q_CGID, info->cgid);
+	ls_set_pid(&line, Q_HELD_BY, info->held_pid);
 	return cli_table_add(table, line.cell);
 }
 
