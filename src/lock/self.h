@@ -21,9 +21,6 @@ struct s5__spin {
 #define S5__UNFINISHED_WAIT   1u /* in a list, or a result is there */
 #define S5__UNFINISHED_REMOVE 2u /* slot->dismantle is to be done */
 
-#define S5__HOLLOW_PAGES 1u /* those of slot->pages */
-#define S5__HOLLOW_HAND	 2u /* those of the message that is being freed */
-
 /*
  * struct s5__self - one per thread, in thread-local storage
  *
@@ -52,7 +49,6 @@ struct s5__self {
 	 * this and not the slot, which others may be about to write.
 	 */
 	uint32_t unfinished;
-	uint32_t hollow;    /* S5__HOLLOW_*: pages that may have no memory */
 	uint32_t wake_n;    /* entries of the wake list being built */
 	uint32_t wake_done; /* of them, committed and published */
 	uint32_t log_n;	    /* entries of the undo log being built */

@@ -88,6 +88,10 @@ _Static_assert(S5__SLOTS_MAX == 1u << 15, "index bits of a token");
 #define S5__HOLDING	((UINT64_C(1) << 40) - 1)
 #define S5__SECTION_ONE (UINT64_C(1) << 40)
 
+/* Bits of s5__slot.hollow: pages that may be without memory. */
+#define S5__HOLLOW_PAGES 1u /* those of `pages` */
+#define S5__HOLLOW_HAND	 2u /* those of the message that is being freed */
+
 struct s5__log_entry {
 	uint64_t where; /* offset << 1 | 1 if 8 bytes wide, else 4 bytes */
 	uint64_t old;
@@ -112,7 +116,7 @@ struct s5__wake_entry {
  * holding,commit,log,wake  owner        -            by who takes a dead
  * recovering                                         owner's lock
  * hand*,mag*,pages,chunk,     owner;    -            no
- * dismantle     settler of the dead     object/heap lock
+ * hollow,dismantle  settler of the dead     object/heap lock
  * wait_word     owner, wakers           atomic       yes, futex word
  *                                                    [PAIR wait-result]
  * wait_*,prev,next,result  owner,       object lock  no
@@ -166,7 +170,9 @@ struct s5__slot {
 	uint32_t wait_cpu;   /* where it went to sleep */
 	uint32_t wait_block; /* semaphores: operation that it sleeps on */
 	uint32_t wait_undo;  /* semaphores: its undo record's cell, or 0 */
-	uint64_t unused3[4];
+	uint32_t hollow;     /* S5__HOLLOW_*; exact */
+	uint32_t unused2;
+	uint64_t unused3[3];
 
 	struct s5__wake_entry wake[S5__WAKE_MAX];
 	struct s5__log_entry log[S5__LOG_MAX];

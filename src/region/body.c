@@ -287,7 +287,9 @@ int s5__body_free_dead(struct s5__self *self, struct s5__slot *dead)
 	if (m->pages && m->pages == dead->pages)
 		dead->pages = 0; /* it died between two stores */
 	for (uint32_t n = 0; n < PART_ROUNDS && !done; n++)
-		done = s5__pages_put_some(self, &m->pages);
+		done = s5__pages_put_some(self, &m->pages,
+					  (dead->hollow & S5__HOLLOW_HAND) !=
+						  0);
 	if (!done)
 		m->pages = 0; /* more than there can be: damaged */
 	steal_cell(self, dead, &dead->hand, 0);

@@ -235,6 +235,7 @@ static void reset_slot(struct s5__slot *s)
 	s->mag_n[0] = 0;
 	s->mag_n[1] = 0;
 	s->pages = 0;
+	s->hollow = 0;
 	s->dismantle = 0;
 	s->wait_kind = S5__WAIT_NONE;
 	s5__a32_store_rlx(&s->wait_word, 0);
@@ -309,7 +310,6 @@ static int register_thread(struct s5__self *self)
 	self->token = s5__token(idx, state);
 	self->unlocked = 0;
 	self->unfinished = 0;
-	self->hollow = 0;
 	self->wait_gen++; /* a call that this thread was in is another's */
 	self->slot = s5__slot_at(idx);
 	if (!self->slot)

@@ -214,19 +214,18 @@ static void list_pages(struct s5__self *self, uint32_t *head, uint32_t *tail,
 
 /* The newest `k` pages of slot->pages, which could not be refilled, go back to
  * where they came from. */
-static void give_up(struct s5__self *self, uint32_t k)
+static bool give_up(struct s5__self *self, uint32_t k)
 {
 	struct s5__slot *s = self->slot;
 	uint32_t *tail = s5__page_link(s->pages);
 
 	for (uint32_t n = 1; n < k && tail; n++)
 		tail = s5__page_link(*tail);
-	if (!tail || s5__lock(self, &s5__header()->heap_lock) != 0) {
-		self->hollow |= S5__HOLLOW_PAGES; /* all go there, later */
-		return;
-	}
+	if (!tail || s5__lock(self, &s5__header()->heap_lock) != 0)
+		return false;
 	list_pages(self, &s->pages, tail, k, true);
 	s5__unlock(self, &s5__header()->heap_lock);
+	return true;
 }
 
 /* Takes up to `n` pages, *ret_k, and sees to it that they have memory. */
@@ -243,20 +242,20 @@ static int take_some(struct s5__self *self, uint32_t n, uint32_t *ret_k)
 	if (k == 0)
 		k = take_fresh(self, n);
 	if (k == 0) {
+		self->slot->hollow |= S5__HOLLOW_PAGES;
+		s5__order();
 		k = take_listed(self, &h->punched, &h->punched_n, n);
 		punched = k != 0;
 	}
 	s5__unlock(self, &h->heap_lock);
 	S5_CRASH_POINT("heap-pages-taken");
 	*ret_k = k;
-	if (punched) {
+	if (punched)
 		err = refill_punched(self, k);
-		if (err)
-			give_up(self, k);
-	} else if (k == 0) {
-		err = grow(self, n < GROW_MAX ? n : GROW_MAX);
-	}
-	return err;
+	if (err && !give_up(self, k))
+		return err; /* all of them go there, later */
+	self->slot->hollow &= ~S5__HOLLOW_PAGES;
+	return err || k ? err : grow(self, n < GROW_MAX ? n : GROW_MAX);
 }
 
 int s5__pages_take(struct s5__self *self, uint32_t n)
@@ -347,8 +346,9 @@ int s5__pages_put(struct s5__self *self, uint32_t *head)
 			seen = next;
 		tail = s5__page_link(next);
 	}
-	if (h->free_n + k > KEEP_FREE) { /* racy read: only a policy */
-		self->hollow |= hollow;	 /* until they are on a list */
+	if (h->free_n + k > KEEP_FREE) {      /* racy read: only a policy */
+		self->slot->hollow |= hollow; /* until they are on a list */
+		s5__order();
 		punch(first, k);
 		S5_CRASH_POINT("heap-punched");
 	}
@@ -356,13 +356,13 @@ int s5__pages_put(struct s5__self *self, uint32_t *head)
 	if (err)
 		return err;
 	*tail = 0; /* if it led astray */
-	list_pages(self, head, tail, k, (self->hollow & hollow) != 0);
+	list_pages(self, head, tail, k, (self->slot->hollow & hollow) != 0);
 	s5__unlock(self, &h->heap_lock);
-	self->hollow &= ~hollow;
+	self->slot->hollow &= ~hollow;
 	return 0;
 }
 
-bool s5__pages_put_some(struct s5__self *self, uint32_t *head)
+bool s5__pages_put_some(struct s5__self *self, uint32_t *head, bool hollow)
 {
 	uint32_t first = *head;
 	uint32_t *tail = s5__page_link(first);
@@ -377,9 +377,7 @@ bool s5__pages_put_some(struct s5__self *self, uint32_t *head)
 	}
 	for (; k < TAKE_AT_MOST && (next = link_of(tail)) != 0; k++)
 		tail = s5__page_link(next);
-	/* Their owner may have died before it refilled them, or after it had
-	 * given their memory back. */
-	list_pages(self, head, tail, k, true);
+	list_pages(self, head, tail, k, hollow);
 	return *head == 0;
 }
 
@@ -707,7 +705,9 @@ int s5__heap_settle(struct s5__self *self, struct s5__slot *dead)
 		done = dead != self->slot && !s5__slot_is_left(dead);
 		if (!done) {
 			settle_magazines(self, dead);
-			done = s5__pages_put_some(self, &dead->pages);
+			done = s5__pages_put_some(self, &dead->pages,
+						  (dead->hollow &
+						   S5__HOLLOW_PAGES) != 0);
 			if (!done && rounds-- == 0) {
 				dead->pages = 0; /* damaged: a circle */
 				done = true;

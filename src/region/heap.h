@@ -29,8 +29,8 @@ int s5__pages_take(struct s5__self *self, uint32_t n);
 int s5__pages_put(struct s5__self *self, uint32_t *head);
 
 /* Frees a part of a chain that others may free, too: the heap's lock is held.
- * True if nothing is left of it. */
-bool s5__pages_put_some(struct s5__self *self, uint32_t *head);
+ * `hollow`: it may have no memory. True if nothing is left of it. */
+bool s5__pages_put_some(struct s5__self *self, uint32_t *head, bool hollow);
 
 /* The link of a page to the next in its chain, or NULL. */
 uint32_t *s5__page_link(uint32_t page);
