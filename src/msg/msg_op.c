@@ -100,6 +100,14 @@ static void end_wait(struct s5__self *self)
 	}
 }
 
+/* Has this call registered, and nobody taken it off? If the slot is damaged it
+ * may name a list that it never entered, and each wait would end at once. */
+static bool stands_in_list(const struct s5__self *self)
+{
+	return (self->unfinished & S5__UNFINISHED_WAIT) &&
+	       self->slot->wait_kind != S5__WAIT_NONE;
+}
+
 /* A result was published for us. 0, and it stands in *ret_result. */
 static int accept_result(struct s5__self *self, struct call *c,
 			 uint32_t *ret_result)
@@ -108,9 +116,6 @@ static int accept_result(struct s5__self *self, struct call *c,
 	c->spun = false;
 	if (s5__wait_accept(self)) {
 		*ret_result = self->slot->result;
-		/* It says so already, or is damaged; then the next wait would
-		 * end at once, and so on. */
-		self->slot->wait_kind = S5__WAIT_NONE;
 		self->unfinished &= ~S5__UNFINISHED_WAIT;
 		return 0;
 	}
@@ -153,7 +158,7 @@ static int sleep_at(struct s5__self *self, struct call *c,
 	uint32_t event = S5__NO_SPIN;
 	enum s5__wait_end end;
 
-	if (s->wait_kind == S5__WAIT_NONE) {
+	if (!stands_in_list(self)) {
 		if (kind == S5__WAIT_RECV_TYPE && !c->spun)
 			event = s5__a32_load_rlx(&c->q->arrivals);
 		s5__wait_prepare(self, S5__KIND_MSG);
@@ -432,7 +437,7 @@ static int wait_for_message(struct s5__self *self, struct call *c,
 		s5__waiter_unlink(self, c->q, s);
 		s5__tx_commit(self);
 	}
-	if (want->select == S5__SELECT_TYPE && s->wait_kind == S5__WAIT_NONE) {
+	if (want->select == S5__SELECT_TYPE && !stands_in_list(self)) {
 		lane = s5__lane_find(c->q, want->type);
 		if (!lane && s5__cell_peek(self))
 			lane = s5__lane_add(self, c->q, want->type);

@@ -28,10 +28,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#define WORKERS	   3
-#define QUEUES	   6
-#define BUFFER	   65536
-#define HANG_NS	   6000000000ull
+#define WORKERS 3
+#define QUEUES	6
+#define BUFFER	65536
+/* Longer than a thread waits for a slot, which damage may keep from coming, on
+ * a busy machine. */
+#define HANG_NS	   12000000000ull
 #define TICK_US	   5000
 #define CALLS	   150 /* of a worker at rest */
 #define AT_WORK_NS 200000000ull
@@ -147,9 +149,12 @@ static void call(int what)
 		(void)s5__msgrcv(id, m, size, type, flags);
 		break;
 	case 7:
-		(void)s5__msgctl(id, IPC_STAT, &ds);
-		(void)s5__msgctl(id % 64, MSG_STAT, &ds);
-		(void)s5__msgctl(0, MSG_INFO, &ds);
+		if (rnd(3) == 0)
+			(void)s5__msgctl(id, IPC_STAT, &ds);
+		else if (rnd(2) == 0)
+			(void)s5__msgctl(id % 64, MSG_STAT, &ds);
+		else
+			(void)s5__msgctl(0, MSG_INFO, &ds);
 		break;
 	case 8:
 		memset(&ds, 0, sizeof(ds));
