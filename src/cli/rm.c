@@ -15,10 +15,10 @@
 #include <string.h>
 #include <sys/ipc.h>
 
+#include "object.h"
 #include "sysfive/admin.h"
-#include "sysfive/sysfive.h"
 
-/* A queue by its id, or by its key. */
+/* An object by its id, or by its key. */
 struct selector {
 	bool by_key;
 	int id;
@@ -26,6 +26,7 @@ struct selector {
 };
 
 struct request {
+	const struct cli_kind *kind;
 	const char *dir;
 	bool all;
 	bool dry_run;
@@ -67,123 +68,129 @@ static int print_help(void)
 	return cli_close_stdout(CLI_DONE);
 }
 
-static void tell_not_owner(const struct s5_msgq_info *info)
+static void tell_not_owner(const struct cli_kind *kind,
+			   const struct cli_object *object)
 {
 	char owner[CLI_NAME_SIZE];
 	char creator[CLI_NAME_SIZE];
 
-	cli_user_text(info->uid, owner);
-	cli_user_text(info->cuid, creator);
-	if (info->uid == info->cuid)
-		cli_error("cannot remove queue %d: it belongs to %s; run this "
+	cli_user_text(object->uid, owner);
+	cli_user_text(object->cuid, creator);
+	if (object->uid == object->cuid)
+		cli_error("cannot remove %s %d: it belongs to %s; run this "
 			  "as %s or as root",
-			  info->msqid, owner, owner);
+			  kind->name, object->id, owner, owner);
 	else
-		cli_error("cannot remove queue %d: it belongs to %s, and %s "
+		cli_error("cannot remove %s %d: it belongs to %s, and %s "
 			  "made it; run this as one of them or as root",
-			  info->msqid, owner, creator);
+			  kind->name, object->id, owner, creator);
 }
 
-static void tell_absent(const struct selector *s)
+static void tell_absent(const struct cli_kind *kind, const struct selector *s)
 {
 	if (s->by_key)
-		cli_error("there is no message queue with key 0x%08" PRIx32
-			  "; 'sysfive ls' shows those that are there",
-			  (uint32_t)s->key);
+		cli_error("there is no %s with key 0x%08" PRIx32
+			  "; '%s' shows those that are there",
+			  kind->full_name, (uint32_t)s->key, kind->list);
 	else
-		cli_error("there is no message queue with id %d; 'sysfive ls' "
-			  "shows those that are there",
-			  s->id);
+		cli_error("there is no %s with id %d; '%s' shows those that "
+			  "are there",
+			  kind->full_name, s->id, kind->list);
 }
 
 /* The removal failed.  Was that to be told? */
-static int explain(int err, const struct s5_msgq_info *info, bool all)
+static int explain(int err, const struct request *request,
+		   const struct cli_object *object)
 {
-	struct s5_msgq_info now;
-	struct selector s = {.id = info->msqid};
+	const struct cli_kind *kind = request->kind;
+	struct cli_object now;
+	struct selector s = {.id = object->id};
 
 	if (err == -EPERM) {
-		tell_not_owner(info);
+		tell_not_owner(kind, object);
 	} else if (err == -EINVAL || err == -EIDRM) {
-		if (s5_msgq_info_get(info->msqid, &now) == 0) {
-			cli_error("cannot remove queue %d: its memory is "
+		if (kind->get(object->id, &now) == 0) {
+			cli_error("cannot remove %s %d: its memory is "
 				  "damaged; end the programs that use the "
 				  "namespace and remove its directory",
-				  info->msqid);
+				  kind->name, object->id);
 			return CLI_FAILED;
 		}
-		if (all)
+		if (request->all)
 			return CLI_DONE; /* somebody else was faster */
-		tell_absent(&s);
+		tell_absent(kind, &s);
 	} else {
-		cli_error("cannot remove queue %d: %s; see the manual, "
+		cli_error("cannot remove %s %d: %s; see the manual, "
 			  "sysfive-rm(1)",
-			  info->msqid, strerror(-err));
+			  kind->name, object->id, strerror(-err));
 	}
 	return CLI_FAILED;
 }
 
-static void show(const struct s5_msgq_info *info)
+static void show(const struct cli_kind *kind, const struct cli_object *object)
 {
 	char owner[CLI_NAME_SIZE];
 	char key[CLI_KEY_SIZE];
 
-	cli_user_text(info->uid, owner);
-	cli_key_text(info->key, key);
-	printf("would remove queue %d, key %s, of %s: %" PRIu64
-	       " messages, %" PRIu64 " waiting\n",
-	       info->msqid, key, owner, info->qnum,
-	       (uint64_t)info->senders + info->receivers);
+	cli_user_text(object->uid, owner);
+	cli_key_text(object->key, key);
+	printf("would remove %s %d, key %s, of %s: %s\n", kind->name,
+	       object->id, key, owner, object->content);
 }
 
-static int remove_queue(const struct request *request,
-			const struct s5_msgq_info *info)
+static int remove_object(const struct request *request,
+			 const struct cli_object *object)
 {
+	const struct cli_kind *kind = request->kind;
+	int err;
+
 	if (request->dry_run) {
-		if (!(info->flags & S5_INFO_CONTROL)) {
-			tell_not_owner(info);
+		if (!(object->flags & S5_INFO_CONTROL)) {
+			tell_not_owner(kind, object);
 			return CLI_FAILED;
 		}
-		show(info);
+		show(kind, object);
 		return CLI_DONE;
 	}
-	if (info->flags & S5_INFO_UNLOCKED)
-		cli_warn("queue %d is kept locked by process %d; this waits "
+	if (object->flags & S5_INFO_UNLOCKED)
+		cli_warn("%s %d is kept locked by process %d; this waits "
 			 "until it lets go; if it is stopped, let it go on "
 			 "(kill -CONT %d) or end it",
-			 info->msqid, info->held_pid, info->held_pid);
-	if (s5_msgctl(info->msqid, IPC_RMID, NULL) == 0)
-		return CLI_DONE;
-	return explain(-errno, info, request->all);
+			 kind->name, object->id, object->held_pid,
+			 object->held_pid);
+	err = kind->remove(object->id);
+	return err ? explain(err, request, object) : CLI_DONE;
 }
 
-/* Finds the queue that is selected: 0, or -errno. */
-static int find(const struct selector *s, struct s5_msgq_info *ret_info)
+/* Finds what is selected: 0, or -errno. */
+static int find(const struct cli_kind *kind, const struct selector *s,
+		struct cli_object *ret_object)
 {
 	int id = s->id;
 
 	if (s->by_key) {
-		id = s5_msgget(s->key, 0);
+		id = kind->find(s->key);
 		if (id < 0)
-			return errno == ENOENT ? -EINVAL : -errno;
+			return id == -ENOENT ? -EINVAL : id;
 	}
-	return s5_msgq_info_get(id, ret_info);
+	return kind->get(id, ret_object);
 }
 
 static int remove_selected(const struct request *request)
 {
-	struct s5_msgq_info info;
+	struct cli_object object;
 	int status = CLI_DONE;
 	size_t i;
 
 	for (i = 0; i < request->n; i++) {
-		int err = find(&request->selector[i], &info);
+		const struct selector *s = &request->selector[i];
+		int err = find(request->kind, s, &object);
 
 		if (err == -EINVAL)
-			tell_absent(&request->selector[i]);
+			tell_absent(request->kind, s);
 		else if (err)
 			return cli_ns_unreadable(err);
-		if (err || remove_queue(request, &info))
+		if (err || remove_object(request, &object))
 			status = CLI_FAILED;
 	}
 	return status;
@@ -191,13 +198,13 @@ static int remove_selected(const struct request *request)
 
 static int remove_all(const struct request *request)
 {
-	struct s5_msgq_info info;
+	struct cli_object object;
 	uint32_t cursor = 0;
 	int status = CLI_DONE;
 	int found;
 
-	while ((found = s5_msgq_info_next(&cursor, &info)) > 0)
-		if (remove_queue(request, &info))
+	while ((found = request->kind->next(&cursor, &object)) > 0)
+		if (remove_object(request, &object))
 			status = CLI_FAILED;
 	return found < 0 ? cli_ns_unreadable(found) : status;
 }
@@ -264,7 +271,7 @@ static int parse(int argc, char **argv, struct request *request)
 
 int cli_rm(int argc, char **argv)
 {
-	struct request request = {0};
+	struct request request = {.kind = &cli_queues};
 	int status;
 
 	/* Each argument holds at most one selector. */
