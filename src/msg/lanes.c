@@ -113,6 +113,7 @@ uint32_t s5__lane_add(struct s5__self *self, struct s5__msgq *q, int64_t type)
 	s5__tx_log32(self, link);
 	s5__tx_log32(self, &q->n_lanes);
 	s5__tx_log32(self, &s->mag[0]);
+	s5__tx_log32(self, &s->mag_n[0]);
 	s5__tx_arm(self);
 	lane->head = 0;
 	lane->tail = 0;
@@ -216,6 +217,7 @@ void s5__lane_drop(struct s5__self *self, struct s5__msgq *q, uint32_t cell)
 		return;
 	s5__tx_log32(self, &q->n_lanes);
 	s5__tx_log32(self, &s->mag[0]);
+	s5__tx_log32(self, &s->mag_n[0]);
 	s5__tx_log32(self, &lane->mag_next);
 	if (!unlink_leaf(self, q, cell, lane))
 		return;

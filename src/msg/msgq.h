@@ -81,7 +81,7 @@ bool s5__waiter_is_late(const struct s5__slot *w);
 /* Is its thread stopped, by a signal or a debugger? */
 bool s5__waiter_is_stopped(const struct s5__slot *w);
 /* Words that unlinking one waiter, and dropping its lane, logs. */
-#define S5__UNLINK_LOG 14u
+#define S5__UNLINK_LOG 15u
 
 /* Offers the message in slot `from`'s hand to the waiting receivers, else
  * queues it. Commits at least once. -ENOMEM if it needs a lane and no cell was

@@ -11,6 +11,18 @@
 
 #include <sys/syscall.h>
 
+/* Is this word a lock? Then its owner says that it holds it. One that nobody
+ * holds needs no repair, and may be any word, if the slot is damaged. */
+static bool is_held(const struct s5__a32 *lock, uint64_t off)
+{
+	uint32_t o = s5__a32_load_acq(lock); /* PAIR lock: acquire */
+	const struct s5__slot *owner = s5__slot_at(S5__TOKEN_IDX(o));
+
+	return owner && s5__slot_holding(owner) == off &&
+	       s5__token(S5__TOKEN_IDX(o), s5__a64_load_rlx(&owner->state)) ==
+		       o;
+}
+
 /* The lock that it died with: taking it once is what repairs the object. */
 static int settle_lock(struct s5__self *self, struct s5__slot *dead)
 {
@@ -21,7 +33,7 @@ static int settle_lock(struct s5__self *self, struct s5__slot *dead)
 	if (off == 0)
 		return 0;
 	lock = (off & 3u) ? NULL : s5__at(off, sizeof(*lock));
-	if (!lock)
+	if (!lock || !is_held(lock, off))
 		return 0;
 	err = s5__lock(self, lock);
 	if (err == 0)

@@ -418,6 +418,69 @@ TEST(vfork_in_a_handler_while_waiting)
 	check_clean("in the end");
 }
 
+/* --- exec by a thread that is not the first ---------------------------------
+ */
+
+static uint32_t slots_of(pid_t pid)
+{
+	uint32_t most = s5__a32_load_acq(&s5__header()->slot_chunks) * 8u;
+	uint32_t n = 0;
+
+	for (uint32_t i = 1; i < most; i++) {
+		struct s5__slot *s = s5__slot_at(i);
+
+		n += s && s->pid == (uint32_t)pid &&
+		     s5__slot_phase(s5__a64_load_acq(&s->state)) !=
+			     S5__SLOT_FREE;
+	}
+	return n;
+}
+
+/* It has the first one's tid then, and the kernel marked only the others. */
+HELPER(after_exec)
+{
+	struct s5__self *self;
+
+	s5__msg_init();
+	CHECK_EQ_INT(s5__enter(&self, false), 0);
+	s5__a64_store_rlx(&s5__header()->janitor_s, 0);
+	s5__janitor(self);
+	s5__leave(self);
+	CHECK_EQ_INT(slots_of(getpid()), 1);
+	CHECK_EQ_INT(self->tid, getpid());
+	return 0;
+}
+
+static void *call_and_exec(void *arg)
+{
+	char *argv[] = {"test_enter", "--helper", "after_exec", NULL};
+
+	(void)arg;
+	CHECK_EQ_INT(s5__msgsnd(id, &m, sizeof(m.text), 0), 0);
+	CHECK_EQ_INT(slots_of(getpid()), 2);
+	(void)execv("/proc/self/exe", argv);
+	CHECK(0, "exec: errno %d", errno);
+	return NULL;
+}
+
+static void exec_in_thread(void *arg)
+{
+	pthread_t t;
+
+	(void)arg;
+	CHECK_EQ_INT(s5__msgsnd(id, &m, sizeof(m.text), 0), 0);
+	CHECK(pthread_create(&t, NULL, call_and_exec, NULL) == 0);
+	(void)pthread_join(t, NULL);
+	CHECK(0, "not executed");
+}
+
+TEST(exec_by_a_thread)
+{
+	start();
+	harness_join(harness_spawn(exec_in_thread, NULL));
+	check_clean("in the end");
+}
+
 /* --- list_op_pending ---------------------------------------------------------
  */
 

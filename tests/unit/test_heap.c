@@ -16,6 +16,7 @@
 #include <sysfive/sysfive.h>
 
 static struct s5__slot *other;
+static uint32_t other_idx;
 static pthread_barrier_t parked;
 static int q;
 
@@ -29,6 +30,7 @@ static void *partner(void *arg)
 	(void)arg;
 	CHECK_OK(s5_msgsnd(q, &m, sizeof(m.text), 0));
 	other = s5__self.slot;
+	other_idx = s5__self.idx;
 	(void)pthread_barrier_wait(&parked);
 	for (;;)
 		(void)pause();
@@ -159,4 +161,46 @@ TEST(chunk_of_the_dead)
 	CHECK_EQ_INT(s5__heap_settle(&s5__self, other), 0);
 	CHECK_EQ_INT(h->punched_n + h->free_n, punched + S5__CHUNK_PAGES);
 	s5__a32_store_rlx(&h->slot_chunks, at);
+}
+
+static uint32_t cells_in(uint32_t first)
+{
+	uint32_t n = 0;
+
+	for (struct s5__cell *c; (c = s5__cell_at(first)) != NULL; n++)
+		first = c->mag_next;
+	return n;
+}
+
+/* A magazine's count goes back with the magazine. */
+TEST(aborted_lane)
+{
+	struct s5__self *self = &s5__self;
+	struct s5__msgq *m;
+
+	start();
+	m = s5__msgq_at((uint32_t)q % S5__IPC_MNI);
+	CHECK_EQ_INT(s5__cells_reserve(self, 2), 0);
+	CHECK_EQ_INT(s5__lock(self, &m->lock), 0);
+	CHECK(s5__lane_add(self, m, 77) != 0);
+	CHECK_EQ_INT(self->slot->mag_n[0], cells_in(self->slot->mag[0]));
+	s5__tx_abort(self);
+	s5__unlock(self, &m->lock);
+	CHECK_EQ_INT(self->slot->mag_n[0], cells_in(self->slot->mag[0]));
+	CHECK_EQ_INT(s5__lane_find(m, 77), 0);
+}
+
+/* A damaged slot of the dead may say that it held any word as a lock. */
+TEST(dead_that_held_no_lock)
+{
+	uint64_t msgmax;
+
+	start();
+	msgmax = s5__a64_load_rlx(&s5__header()->msgmax);
+	s5__a64_store_rlx(&other->holding, s5__off(&s5__header()->msgmax));
+	(void)s5__a32_or_full(&other->word, FUTEX_OWNER_DIED);
+	s5__settle(&s5__self, other_idx);
+	CHECK_EQ_INT(s5__slot_phase(s5__a64_load_acq(&other->state)),
+		     S5__SLOT_FREE);
+	CHECK_EQ_INT(s5__a64_load_rlx(&s5__header()->msgmax), msgmax);
 }
