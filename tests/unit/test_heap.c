@@ -204,3 +204,125 @@ TEST(dead_that_held_no_lock)
 		     S5__SLOT_FREE);
 	CHECK_EQ_INT(s5__a64_load_rlx(&s5__header()->msgmax), msgmax);
 }
+
+/* --- the heap's lock is not to be had for a while ---------------------------
+ */
+
+#define WAITERS 5 /* slots 3 to 7: who has one adds the next chunk of slots */
+
+static struct s5__self *volatile waiter[WAITERS];
+
+static void hold_heap_lock(void)
+{
+	struct s5__a32 *lock = &s5__header()->heap_lock;
+
+	s5__a64_store_rlx(&other->holding, s5__off(lock));
+	s5__a32_store_rlx(lock, s5__token(other_idx,
+					  s5__a64_load_rlx(&other->state)));
+}
+
+/* Releases it when `n` threads have given up to get it soon. */
+static void release_heap_lock(int n)
+{
+	struct s5__a32 *lock = &s5__header()->heap_lock;
+
+	for (int i = 0; i < n; i++)
+		WAIT_UNTIL(waiter[i] &&
+			   __atomic_load_n(&waiter[i]->wanted,
+					   __ATOMIC_RELAXED) == lock);
+	s5__a64_store_rlx(&other->holding, 0);
+	s5__a32_store_rel(lock, 0);
+}
+
+static void *release_in_thread(void *arg)
+{
+	(void)arg;
+	release_heap_lock(1);
+	return NULL;
+}
+
+static struct {
+	long type;
+	char text[1000];
+} large = {.type = 1};
+
+static long receive(void)
+{
+	return s5_msgrcv(q, &large, sizeof(large.text), 0, IPC_NOWAIT);
+}
+
+static long copy(void)
+{
+	return s5_msgrcv(q, &large, sizeof(large.text), 0,
+			 MSG_COPY | IPC_NOWAIT);
+}
+
+static long send(void)
+{
+	return s5_msgsnd(q, &large, sizeof(large.text), IPC_NOWAIT);
+}
+
+/* EAGAIN is what a queue says, and not a lock inside. */
+static void call_meanwhile(long (*call)(void), long want)
+{
+	pthread_t t;
+
+	start();
+	CHECK_EQ_INT(s5__heap_settle(&s5__self, s5__self.slot), 0);
+	hold_heap_lock();
+	waiter[0] = &s5__self;
+	CHECK(pthread_create(&t, NULL, release_in_thread, NULL) == 0);
+	CHECK_EQ_INT(CHECK_OK(call()), want);
+	CHECK(pthread_join(t, NULL) == 0);
+}
+
+TEST(msgrcv_waits_for_memory)
+{
+	call_meanwhile(receive, 100); /* the partner's */
+}
+
+TEST(msg_copy_waits_for_memory)
+{
+	call_meanwhile(copy, 100);
+}
+
+TEST(msgsnd_waits_for_memory)
+{
+	call_meanwhile(send, 0);
+}
+
+static void *register_in_thread(void *arg)
+{
+	waiter[(intptr_t)arg] = &s5__self;
+	CHECK_OK(s5_msgget(1, IPC_CREAT | 0600));
+	return NULL;
+}
+
+static void *register_late(void *arg)
+{
+	(void)arg;
+	CHECK_OK(s5_msgget(1, IPC_CREAT | 0600));
+	return NULL;
+}
+
+/* Who should add slots ahead waits for the lock: others count on it. */
+TEST(slots_are_added_when_the_lock_is_busy)
+{
+	pthread_t t[WAITERS], late;
+
+	start();
+	CHECK_EQ_INT(other_idx, 2);
+	hold_heap_lock();
+	for (intptr_t i = 0; i < WAITERS; i++)
+		CHECK(pthread_create(&t[i], NULL, register_in_thread,
+				     (void *)i) == 0);
+	for (int i = 0; i < WAITERS; i++)
+		WAIT_UNTIL(waiter[i] &&
+			   __atomic_load_n(&waiter[i]->wanted,
+					   __ATOMIC_RELAXED) != NULL);
+	CHECK(pthread_create(&late, NULL, register_late, NULL) == 0);
+	release_heap_lock(WAITERS);
+	CHECK(pthread_join(late, NULL) == 0);
+	for (int i = 0; i < WAITERS; i++)
+		CHECK(pthread_join(t[i], NULL) == 0);
+}
