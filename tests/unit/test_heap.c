@@ -295,6 +295,7 @@ static void *register_in_thread(void *arg)
 {
 	waiter[(intptr_t)arg] = &s5__self;
 	CHECK_OK(s5_msgget(1, IPC_CREAT | 0600));
+	(void)pthread_barrier_wait(&parked); /* its slot is not free yet */
 	return NULL;
 }
 
@@ -312,6 +313,7 @@ TEST(slots_are_added_when_the_lock_is_busy)
 
 	start();
 	CHECK_EQ_INT(other_idx, 2);
+	CHECK(pthread_barrier_init(&parked, NULL, WAITERS + 1) == 0);
 	hold_heap_lock();
 	for (intptr_t i = 0; i < WAITERS; i++)
 		CHECK(pthread_create(&t[i], NULL, register_in_thread,
@@ -323,6 +325,7 @@ TEST(slots_are_added_when_the_lock_is_busy)
 	CHECK(pthread_create(&late, NULL, register_late, NULL) == 0);
 	release_heap_lock(WAITERS);
 	CHECK(pthread_join(late, NULL) == 0);
+	(void)pthread_barrier_wait(&parked);
 	for (int i = 0; i < WAITERS; i++)
 		CHECK(pthread_join(t[i], NULL) == 0);
 }
