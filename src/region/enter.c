@@ -298,6 +298,7 @@ static int register_thread(struct s5__self *self)
 	uint64_t start, state = 0;
 	uint32_t idx = 0;
 
+	self->slot = NULL; /* that one was another's */
 	identify(self, &start);
 	for (int tries = 0; tries < SLOT_TRIES && idx == 0; tries++) {
 		idx = claim_slot(self, start, &state);

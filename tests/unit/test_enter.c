@@ -355,16 +355,13 @@ static int be_vfork_child(void *arg)
 }
 
 /* As vfork does, with a stack of its own for the child. */
-static pid_t vfork_child(pid_t *pid)
+static void share_memory_with(int (*fn)(void *), pid_t *pid)
 {
 	static _Alignas(16) char stack[STACK];
-	pid_t got;
 
 	s5__maybe_vfork |= 1; /* as the drop-in does */
-	got = CHECK_OK(clone(be_vfork_child, stack + STACK,
-			     CLONE_VM | CLONE_VFORK | SIGCHLD, pid));
-	reap(got);
-	return got;
+	reap(CHECK_OK(clone(fn, stack + STACK, CLONE_VM | CLONE_VFORK | SIGCHLD,
+			    pid)));
 }
 
 TEST(vfork_child_is_another_process)
@@ -378,7 +375,7 @@ TEST(vfork_child_is_another_process)
 	before = s5__self.idx;
 	CHECK(pthread_create(&t, NULL, send_twice, NULL) == 0);
 	WAIT_UNTIL(stage == 1);
-	(void)vfork_child(&pid);
+	share_memory_with(be_vfork_child, &pid);
 	CHECK(pthread_join(t, NULL) == 0);
 	CHECK_EQ_INT(sender_in_child, pid);
 	CHECK_EQ_INT(sender_meanwhile, getpid());
@@ -390,6 +387,34 @@ TEST(vfork_child_is_another_process)
 	check_clean("in the end");
 }
 
+/* Its parent's slot is not its own because there is none for it. */
+static int be_slotless_child(void *arg)
+{
+	struct s5__a32 *chunks = &s5__header()->slot_chunks;
+	uint32_t before = s5__a32_load_rlx(chunks);
+	int err[2];
+
+	(void)arg;
+	s5__a32_store_rlx(chunks, 0);
+	for (int i = 0; i < 2; i++)
+		err[i] = s5__msgsnd(id, &m, sizeof(m.text), 0);
+	s5__a32_store_rlx(chunks, before);
+	return err[0] == -ENOMEM && err[1] == -ENOMEM ? 0 : 1;
+}
+
+TEST(vfork_child_without_a_slot)
+{
+	uint32_t before;
+
+	start();
+	before = s5__self.idx;
+	share_memory_with(be_slotless_child, NULL);
+	CHECK_EQ_INT(s5__msgsnd(id, &m, sizeof(m.text), 0), 0);
+	CHECK_EQ_INT(s5__self.idx, before);
+	CHECK_EQ_INT(last_sender(), getpid());
+	check_clean("in the end");
+}
+
 static void vfork_in_handler(int sig)
 {
 	static pid_t pid;
@@ -397,7 +422,7 @@ static void vfork_in_handler(int sig)
 	(void)sig;
 	handled++;
 	stage = 3; /* nobody else is to do anything */
-	(void)vfork_child(&pid);
+	share_memory_with(be_vfork_child, &pid);
 }
 
 /* The interrupted call gets the record back. */
