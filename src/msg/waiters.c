@@ -27,6 +27,7 @@ static struct s5__wait_list *list_of(struct s5__msgq *q, enum s5__wait_kind k,
 	case S5__WAIT_RECV_TYPE:
 		l = s5__lane_at(lane);
 		return l ? &l->receivers : NULL;
+	case S5__WAIT_SEM: /* at no queue */
 	case S5__WAIT_NONE:
 		break;
 	}
