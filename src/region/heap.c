@@ -5,9 +5,9 @@
  * Lock: header->heap_lock. Every change of a shared list is one transaction of
  * a few words. Pages are reserved (MADV_POPULATE_WRITE) outside of the lock
  * and before anybody may touch them, so a full file system is ENOMEM from the
- * call that needed memory, and never SIGBUS. Pages on the list `punched`, and
- * those taken from it, may be without memory until reserve() has been there;
- * whoever cannot tell puts pages there.
+ * call that needed memory, and never SIGBUS. Pages on the list `punched` may
+ * be without memory, and so may those that were taken from it, or are about to
+ * come to it: slot->hollow says so, for whoever has to put them somewhere.
  */
 #include "heap.h"
 

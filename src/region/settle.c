@@ -120,7 +120,8 @@ void s5__settle(struct s5__self *self, uint32_t idx)
 static void free_half_claimed(const struct s5__self *self, struct s5__slot *s,
 			      uint64_t state)
 {
-	if (S5__SLOT_NS(state) != (self->pid_ns & 0xffffu) ||
+	if (self->pid_ns == 0 || /* unknown, and so need not be its own */
+	    S5__SLOT_NS(state) != (self->pid_ns & 0xffffu) ||
 	    s5__sys(SYS_tkill, (long)S5__SLOT_TID(state), 0, 0, 0, 0, 0) !=
 		    -ESRCH)
 		return;

@@ -205,6 +205,24 @@ TEST(dead_that_held_no_lock)
 	CHECK_EQ_INT(s5__a64_load_rlx(&s5__header()->msgmax), msgmax);
 }
 
+/* Where the pid namespace is unknown, a tid that is not there proves nothing.
+ */
+TEST(claimer_in_an_unknown_namespace)
+{
+	uint64_t state, claimed;
+
+	start();
+	state = s5__a64_load_rlx(&other->state);
+	claimed = s5__slot_state(S5__SLOT_CLAIMED, S5__SLOT_GEN(state), 0,
+				 1u << 22);
+	s5__a64_store_rlx(&other->state, claimed);
+	s5__self.pid_ns = 0;
+	s5__a64_store_rlx(&s5__header()->janitor_s, 0);
+	s5__janitor(&s5__self);
+	CHECK(s5__a64_load_rlx(&other->state) == claimed, "freed");
+	s5__a64_store_rlx(&other->state, state);
+}
+
 /* --- the heap's lock is not to be had for a while ---------------------------
  */
 
