@@ -14,6 +14,11 @@
 
 #include <sys/syscall.h>
 
+static const volatile uint32_t no_epoch = 0;
+const volatile uint32_t *s5__epoch = &no_epoch;
+struct s5__process s5__process;
+_Thread_local struct s5__self s5__self = {.epoch = S5__NO_EPOCH};
+
 /* The record that a vfork child of this thread has borrowed; no slot: none. */
 static _Thread_local struct s5__self lent;
 

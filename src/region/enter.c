@@ -24,10 +24,6 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-static const volatile uint32_t no_epoch = 0;
-const volatile uint32_t *s5__epoch = &no_epoch;
-struct s5__process s5__process;
-_Thread_local struct s5__self s5__self = {.epoch = S5__NO_EPOCH};
 const struct s5__facility *s5__facilities[S5__KINDS];
 
 static volatile uint32_t *epoch_page; /* private; zero in a forked child */
