@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sysfive/sysfive.h - System V message queues in user space
+ * sysfive/sysfive.h - System V message queues and semaphores in user space
  *
  * Each function has the arguments, the result and the errno of the libc
  * function whose name follows "s5_"; msgop(2), msgget(2) and msgctl(2) describe
@@ -17,7 +17,9 @@
 
 #include <sys/ipc.h>
 #include <sys/msg.h>
+#include <sys/sem.h>
 #include <sys/types.h>
+#include <time.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -41,6 +43,26 @@ ssize_t s5_msgrcv(int msqid, void *msgp, size_t msgsz, long msgtyp, int msgflg);
 /* IPC_STAT, IPC_SET, IPC_RMID. Returns 0, or -1 and EACCES, EFAULT, EIDRM,
  * EINVAL or EPERM (A-083 to A-087). */
 int s5_msgctl(int msqid, int cmd, struct msqid_ds *buf);
+
+/* The id of the set of `key`, made with `nsems` semaphores of value 0 if need
+ * be. Returns -1 and EACCES, EEXIST, EINVAL, ENOENT, ENOMEM or ENOSPC (A-001 to
+ * A-016, A-091 to A-094). */
+int s5_semget(key_t key, int nsems, int semflg);
+
+/* Performs all `nsops` operations, or none; blocks while that cannot be unless
+ * the operation that would has IPC_NOWAIT. Returns 0, or -1 and E2BIG, EACCES,
+ * EAGAIN, EFAULT, EFBIG, EIDRM, EINTR, EINVAL, ENOMEM or ERANGE (A-095 to
+ * A-109). */
+int s5_semop(int semid, struct sembuf *sops, size_t nsops);
+
+/* The same, for at most `timeout` (relative; NULL: no limit): then EAGAIN. */
+int s5_semtimedop(int semid, struct sembuf *sops, size_t nsops,
+		  const struct timespec *timeout);
+
+/* The commands of semctl(2), with their fourth argument, a union semun or its
+ * member. Returns what semctl returns, or -1 and EACCES, EFAULT, EIDRM, EINVAL,
+ * ENOMEM, EPERM or ERANGE (A-122 to A-133). */
+int s5_semctl(int semid, int semnum, int cmd, ...);
 
 #ifdef __cplusplus
 }

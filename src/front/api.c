@@ -7,9 +7,11 @@
 #include "../../include/sysfive/sysfive.h"
 #include "../msg/room.h"
 #include "../region/ns.h"
+#include "../sem/room.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdarg.h>
 
 #define S5_EXPORT __attribute__((visibility("default")))
 
@@ -20,6 +22,7 @@ __attribute__((constructor)) static void at_load(void)
 	struct s5_ns_status st;
 
 	s5__msg_init();
+	s5__sem_init();
 	(void)s5__ns_attach(NULL, false, &st);
 }
 
@@ -53,4 +56,33 @@ S5_EXPORT ssize_t s5_msgrcv(int msqid, void *msgp, size_t msgsz, long msgtyp,
 S5_EXPORT int s5_msgctl(int msqid, int cmd, struct msqid_ds *buf)
 {
 	return (int)result(s5__msgctl(msqid, cmd, buf));
+}
+
+S5_EXPORT int s5_semget(key_t key, int nsems, int semflg)
+{
+	return (int)result(s5__semget(key, nsems, semflg));
+}
+
+S5_EXPORT int s5_semop(int semid, struct sembuf *sops, size_t nsops)
+{
+	return (int)result(s5__semtimedop(semid, sops, nsops, NULL));
+}
+
+S5_EXPORT int s5_semtimedop(int semid, struct sembuf *sops, size_t nsops,
+			    const struct timespec *timeout)
+{
+	return (int)result(s5__semtimedop(semid, sops, nsops, timeout));
+}
+
+S5_EXPORT int s5_semctl(int semid, int semnum, int cmd, ...)
+{
+	unsigned long arg;
+	va_list ap;
+
+	/* An int, or a pointer, in a register of its own; not there for some
+	 * commands, which do not look at it. */
+	va_start(ap, cmd);
+	arg = va_arg(ap, unsigned long);
+	va_end(ap);
+	return (int)result(s5__semctl(semid, semnum, cmd, arg));
 }

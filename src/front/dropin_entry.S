@@ -235,6 +235,10 @@
 	forward	msgsnd
 	forward	msgrcv
 	forward	msgctl
+	forward	semget
+	forward	semop
+	forward	semtimedop
+	forward	semctl
 	alias	__vfork, vfork
 	alias	__clone, clone
 

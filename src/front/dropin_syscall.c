@@ -79,6 +79,15 @@ long s5__front_syscall(long nr, long a, long b, long c, long d, long e, long f)
 		return s5_msgrcv((int)a, (void *)b, (size_t)c, d, (int)e);
 	case SYS_msgctl:
 		return s5_msgctl((int)a, (int)b, (struct msqid_ds *)c);
+	case SYS_semget:
+		return s5_semget((key_t)a, (int)b, (int)c);
+	case SYS_semop:
+		return s5_semop((int)a, (struct sembuf *)b, (size_t)c);
+	case SYS_semtimedop:
+		return s5_semtimedop((int)a, (struct sembuf *)b, (size_t)c,
+				     (const struct timespec *)d);
+	case SYS_semctl:
+		return s5_semctl((int)a, (int)b, (int)c, (unsigned long)d);
 	case SYS_rt_sigaction:
 		return raw_sigaction(a, (const struct s5__ksigaction *)b,
 				     (struct s5__ksigaction *)c, d);

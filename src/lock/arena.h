@@ -25,11 +25,14 @@
 
 /* The fixed part of the file, in pages. */
 #define S5__FIX_HEADER	  0u
-#define S5__FIX_PAGE_LINK 1u /* page links of extent 0 */
-#define S5__FIX_SLOT_DIR  2u /* 4 pages: page number of each slot chunk */
-#define S5__FIX_MSGQ_DIR  6u /* 1 page: page number of each queue chunk */
-#define S5__FIX_MSG_KEYS  7u /* 4 pages: hash of the keys */
-#define S5__FIX_PAGES	  11u
+#define S5__FIX_PAGE_LINK 1u  /* page links of extent 0 */
+#define S5__FIX_SLOT_DIR  2u  /* 4 pages: page number of each slot chunk */
+#define S5__FIX_MSGQ_DIR  6u  /* 1 page: page number of each queue chunk */
+#define S5__FIX_MSG_KEYS  7u  /* 4 pages: hash of the keys */
+#define S5__FIX_SEM_DIR	  11u /* 1 page: page number of each chunk of sets */
+#define S5__FIX_SEM_KEYS  12u /* 4 pages: hash of the keys */
+#define S5__FIX_PROC_DIR  16u /* 1 page: page number of each process chunk */
+#define S5__FIX_PAGES	  17u
 
 #define S5__SLOT_CHUNK	4096u /* chunks of 8 thread slots of 2 KiB */
 #define S5__SLOTS_MAX	(S5__SLOT_CHUNK * 8u)
@@ -61,6 +64,27 @@ static inline void *s5__at(uint64_t off, uint64_t len)
 			return NULL;
 	}
 	return s5__arena.base + off;
+}
+
+/* The bytes of a page that may hold anything, or NULL. */
+static inline void *s5__page_at(uint32_t page)
+{
+	if (S5_UNLIKELY(page < S5__FIX_PAGES || page % S5__EXTENT_PAGES == 0))
+		return NULL;
+	return s5__at((uint64_t)page << S5__PAGE_SHIFT, S5__PAGE);
+}
+
+/* The link of a page to the next in its chain, or NULL. */
+static inline uint32_t *s5__page_link(uint32_t page)
+{
+	uint32_t table = page & ~(S5__EXTENT_PAGES - 1);
+
+	if (table == 0)
+		table = S5__FIX_PAGE_LINK;
+	return (uint32_t *)s5__at(((uint64_t)table << S5__PAGE_SHIFT) +
+					  (page % S5__EXTENT_PAGES) *
+						  sizeof(uint32_t),
+				  sizeof(uint32_t));
 }
 
 /* The offset of something that lies in the arena. */

@@ -26,7 +26,8 @@
 #define OUTSIDE_NS    100000000u /* one sleep outside */
 #define SUSPECT_LOOKS 4u	 /* until a lock that nobody holds is damage */
 #define CHAIN_MAX     64u	 /* recoverers that died one after another */
-#define PUBLISH_TRIES 1000	 /* the word changes by handlers, and damage */
+#define LOG_FAR_MAX   (S5__LOG_MAX + 512u * S5__LOG_PAGE)
+#define PUBLISH_TRIES 1000 /* the word changes by handlers, and damage */
 
 static void deadline_in(struct timespec *t, uint64_t ns)
 {
@@ -44,6 +45,21 @@ void s5__unlock_wake(struct s5__self *self)
 	(void)s5__futex_wake(s5__a32_raw(&s->word), INT32_MAX);
 }
 
+struct s5__log_entry *s5__log_far(struct s5__slot *s, uint32_t i)
+{
+	uint32_t page = s->pages;
+	struct s5__log_entry *e;
+
+	i -= S5__LOG_MAX;
+	for (; i >= S5__LOG_PAGE && page; i -= S5__LOG_PAGE) {
+		const uint32_t *link = s5__page_link(page);
+
+		page = link ? *link : 0;
+	}
+	e = (struct s5__log_entry *)s5__page_at(page);
+	return e ? &e[i] : NULL;
+}
+
 /*
  * Writes the logged values back, newest first. Repeatable: whoever dies in
  * here leaves the log as it was. The entries are shared memory, thus bounded.
@@ -53,13 +69,15 @@ static void roll_back(struct s5__slot *dead)
 	uint64_t commit = s5__a64_load_rlx(&dead->commit);
 	uint32_t n = (uint32_t)commit;
 
-	if (n > S5__LOG_MAX)
-		n = S5__LOG_MAX;
+	if (n > LOG_FAR_MAX)
+		n = LOG_FAR_MAX;
 	while (n-- > 0) {
-		uint64_t where = dead->log[n].where;
-		uint64_t old = dead->log[n].old;
+		const struct s5__log_entry *e =
+			n < S5__LOG_MAX ? &dead->log[n] : s5__log_far(dead, n);
+		uint64_t where = e ? e->where : 0;
+		uint64_t old = e ? e->old : 0;
 		uint64_t off = where >> 1;
-		void *p = s5__at(off, 8);
+		void *p = e ? s5__at(off, 8) : NULL;
 
 		if (!p || (off & ((where & 1) ? 7u : 3u)))
 			continue;

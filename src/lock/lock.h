@@ -96,10 +96,26 @@ static inline void s5__unlock(struct s5__self *self, struct s5__a32 *lock)
 	s5__a64_store_rlx(&s->holding, self->sections);
 }
 
+/* Log entries beyond S5__LOG_MAX lie in the pages that the slot owns, which the
+ * caller has taken before (self->log_cap). Entry `i`, or NULL. */
+struct s5__log_entry *s5__log_far(struct s5__slot *s, uint32_t i);
+
+static inline struct s5__log_entry *s5__log_next(struct s5__self *self)
+{
+	uint32_t i = self->log_n++;
+
+	if (S5_LIKELY(i < S5__LOG_MAX))
+		return &self->slot->log[i];
+	return s5__log_far(self->slot, i);
+}
+
 /* Logs a word that is about to change. */
 static inline void s5__tx_log32(struct s5__self *self, const uint32_t *p)
 {
-	struct s5__log_entry *e = &self->slot->log[self->log_n++ % S5__LOG_MAX];
+	struct s5__log_entry *e = s5__log_next(self);
+
+	if (S5_UNLIKELY(!e))
+		return; /* damaged */
 
 	e->where = s5__off(p) << 1;
 	e->old = *p;
@@ -107,8 +123,10 @@ static inline void s5__tx_log32(struct s5__self *self, const uint32_t *p)
 
 static inline void s5__tx_log64(struct s5__self *self, const void *p)
 {
-	struct s5__log_entry *e = &self->slot->log[self->log_n++ % S5__LOG_MAX];
+	struct s5__log_entry *e = s5__log_next(self);
 
+	if (S5_UNLIKELY(!e))
+		return; /* damaged */
 	e->where = s5__off(p) << 1 | 1;
 	e->old = *(const uint64_t *)p;
 }
@@ -116,7 +134,7 @@ static inline void s5__tx_log64(struct s5__self *self, const void *p)
 /* How many more words this transaction can log. */
 static inline uint32_t s5__tx_room(const struct s5__self *self)
 {
-	return S5__LOG_MAX - self->log_n;
+	return self->log_cap - self->log_n;
 }
 
 /* Makes the entries logged so far count: from here on death rolls them back. */

@@ -49,9 +49,11 @@ struct s5__self {
 	 * this and not the slot, which others may be about to write.
 	 */
 	uint32_t unfinished;
-	uint32_t wake_n;    /* entries of the wake list being built */
+	uint32_t proc;	 /* its process's slot, if that has one; 0: not known */
+	uint32_t wake_n; /* entries of the wake list being built */
 	uint32_t wake_done; /* of them, committed and published */
 	uint32_t log_n;	    /* entries of the undo log being built */
+	uint32_t log_cap;   /* entries that there is room for */
 	uint32_t intr;	    /* interrupts seen when the call began */
 	uint32_t wait_gen;  /* grows when a call's wait is given up for it */
 	struct s5__spin spin, yield;

@@ -14,6 +14,7 @@
 #include <linux/futex.h>
 
 #define S5__LOG_MAX  64u
+#define S5__LOG_PAGE 256u /* entries in a page; see s5__log_far() */
 #define S5__WAKE_MAX 32u
 
 /* Bits of s5__slot.wait_word; the rest of it counts interruptions. */
@@ -134,7 +135,9 @@ struct s5__slot {
 	uint32_t euid;	 /* as seen when the slot was taken; for display */
 	uint64_t pid_ns; /* inode of the owner's pid namespace */
 	uint64_t start;	 /* start time of the process, clock ticks */
-	uint64_t unused0[3];
+	uint32_t held;	 /* chain of pages for the object that is being made */
+	uint32_t unused_held;
+	uint64_t unused0[2];
 
 	/* The owner's own, written in every call. */
 	struct s5__a64 holding; /* see S5__HOLDING */

@@ -193,6 +193,20 @@ bool s5__body_clone(struct s5__message *to, const struct s5__message *from,
 	return true;
 }
 
+const void *s5__body_at(const struct s5__message *m, uint64_t offset)
+{
+	struct pieces at = pieces_of(m);
+	const uint8_t *p = m->data;
+
+	if (offset >= S5__MSG_INLINE) {
+		offset -= S5__MSG_INLINE;
+		p = next_piece(&at);
+		for (; p && offset >= at.len; offset -= at.len)
+			p = next_piece(&at);
+	}
+	return p ? p + offset : NULL;
+}
+
 bool s5__body_copy(const struct s5__message *m, void *user, uint64_t n)
 {
 	if (S5_LIKELY(n <= S5__MSG_INLINE)) {

@@ -46,6 +46,9 @@ int s5__body_alloc(struct s5__self *self, int64_t type, uint64_t size);
 /* Copies type and body between two messages of the same size. */
 bool s5__body_clone(struct s5__message *to, const struct s5__message *from,
 		    uint64_t size);
+/* The bytes at that offset of the body, within one piece of it (the first has
+ * S5__MSG_INLINE bytes, the others S5__CELL_DATA or S5__PAGE), or NULL. */
+const void *s5__body_at(const struct s5__message *m, uint64_t offset);
 /* Copies the body out; false if its chain is damaged. */
 bool s5__body_copy(const struct s5__message *m, void *user, uint64_t n);
 /* Frees the message in the thread's own hand. False if the heap's lock was not

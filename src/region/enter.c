@@ -11,6 +11,7 @@
 
 #include "../base/cred.h"
 #include "ns.h"
+#include "process.h"
 
 #include <fcntl.h>
 #include <linux/membarrier.h>
@@ -236,6 +237,7 @@ static void reset_slot(struct s5__slot *s)
 	s->mag_n[1] = 0;
 	s->pages = 0;
 	s->hollow = 0;
+	s->held = 0;
 	s->dismantle = 0;
 	s->wait_kind = S5__WAIT_NONE;
 	s5__a32_store_rlx(&s->wait_word, 0);
@@ -312,6 +314,7 @@ static int register_thread(struct s5__self *self)
 	self->unlocked = 0;
 	self->unfinished = 0;
 	self->wait_gen++; /* a call that this thread was in is another's */
+	self->proc = 0;
 	self->slot = s5__slot_at(idx);
 	if (!self->slot)
 		return -ENOMEM; /* the directory was damaged meanwhile */
@@ -319,6 +322,7 @@ static int register_thread(struct s5__self *self)
 	self->wake_n = 0;
 	self->wake_done = 0;
 	self->log_n = 0;
+	self->log_cap = S5__LOG_MAX;
 	self->sections = 0;
 	self->spin = (struct s5__spin){.worth = 2, .rest = 32};
 	self->yield = self->spin;
@@ -459,11 +463,13 @@ void s5__thread_exit(void *arg)
 		return; /* it was a child's; ours is found by its mark */
 	s = self->slot;
 	s5__defer_enter();
+	s5__proc_leave(self);
 	if (s5__slot_holding(s) == 0 && s5__a64_load_rlx(&s->commit) == 0 &&
 	    s->dismantle == 0 &&
 	    (!(s->hand | self->unfinished) || s5__drop(self, s) == 0) &&
 	    s5__heap_settle(self, s) == 0 &&
-	    !(s->hand | self->unfinished | s->mag[0] | s->mag[1] | s->pages)) {
+	    !(s->hand | self->unfinished | s->mag[0] | s->mag[1] | s->pages |
+	      s->held)) {
 		uint64_t state = s5__a64_load_rlx(&s->state);
 
 		self->robust->list_op_pending = NULL;

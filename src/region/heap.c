@@ -25,24 +25,6 @@
 #define KEEP_FREE    256u /* free pages that keep their memory */
 #define TAKE_AT_MOST 512u /* pages taken under one hold of the lock */
 
-uint32_t *s5__page_link(uint32_t page)
-{
-	uint32_t table = page & ~(S5__EXTENT_PAGES - 1);
-
-	if (table == 0)
-		table = S5__FIX_PAGE_LINK;
-	return s5__at(((uint64_t)table << S5__PAGE_SHIFT) +
-			      (page % S5__EXTENT_PAGES) * sizeof(uint32_t),
-		      sizeof(uint32_t));
-}
-
-void *s5__page_at(uint32_t page)
-{
-	if (page < S5__FIX_PAGES || page % S5__EXTENT_PAGES == 0)
-		return NULL;
-	return s5__at((uint64_t)page << S5__PAGE_SHIFT, S5__PAGE);
-}
-
 /* Makes [from, to) accessible here and present in the file. */
 static int reserve(uint32_t from, uint32_t to)
 {
@@ -707,9 +689,11 @@ int s5__heap_settle(struct s5__self *self, struct s5__slot *dead)
 			settle_magazines(self, dead);
 			done = s5__pages_put_some(self, &dead->pages,
 						  (dead->hollow &
-						   S5__HOLLOW_PAGES) != 0);
+						   S5__HOLLOW_PAGES) != 0) &&
+			       s5__pages_put_some(self, &dead->held, false);
 			if (!done && rounds-- == 0) {
 				dead->pages = 0; /* damaged: a circle */
+				dead->held = 0;
 				done = true;
 			}
 		}

@@ -32,11 +32,12 @@ int s5__pages_put(struct s5__self *self, uint32_t *head);
  * `hollow`: it may have no memory. True if nothing is left of it. */
 bool s5__pages_put_some(struct s5__self *self, uint32_t *head, bool hollow);
 
-/* The link of a page to the next in its chain, or NULL. */
-uint32_t *s5__page_link(uint32_t page);
-
-/* The bytes of a page, or NULL. */
-void *s5__page_at(uint32_t page);
+/* Brings `n` pages into slot->held: from the list *kept of pages that keep
+ * their kind, and new ones. No lock held. 0, -ENOMEM or as s5__lock(). */
+int s5__pages_hold(struct s5__self *self, uint32_t n, uint32_t *kept);
+/* Puts the chain that starts in *head, which is the caller's, into that list.
+ */
+void s5__pages_let_go(struct s5__self *self, uint32_t *head, uint32_t *kept);
 
 /* Adds a chunk of tables (4 zeroed pages in a row) at dir[at], if that entry is
  * still empty, and counts it in *count. 0, -ENOMEM or as s5__lock(). */

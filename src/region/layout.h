@@ -11,11 +11,14 @@
 #include "../lock/slot.h"
 
 #define S5__MAGIC  "SYSFIVE\n"
-#define S5__FORMAT 1u
+#define S5__FORMAT 2u
 
 #define S5__IPC_MNI    32768u /* most objects of a kind; bits of an index */
 #define S5__IPC_SHIFT  15
 #define S5__KEY_BUCKET 4096u
+
+#define S5__SEMMSL_MOST 65536u /* sem_num has 16 bits */
+#define S5__SEMOPM_MOST 32768u
 
 enum s5__kind {
 	S5__KIND_MSG = 0,
@@ -37,7 +40,8 @@ struct s5__names {
 	uint32_t last; /* last index given + 1; 0: none yet */
 	uint32_t seq;
 	uint32_t chunks; /* chunks of objects that exist */
-	uint32_t unused[3];
+	uint32_t parts;	 /* of all objects: semaphores */
+	uint32_t unused[2];
 };
 
 /*
@@ -67,7 +71,8 @@ struct s5__header {
 	int64_t created_s;
 
 	struct s5__a64 msgmax, msgmnb, msgmni;
-	uint64_t unused0[5];
+	struct s5__a64 semmsl, semmns, semopm, semmni;
+	uint64_t unused0[1];
 
 	struct s5__a32 heap_lock;
 	struct s5__a32 top; /* pages reserved */
@@ -79,7 +84,9 @@ struct s5__header {
 	uint32_t depot; /* full magazines of free cells */
 	uint32_t depot_n;
 	struct s5__a32 slot_chunks;
-	uint32_t unused1[6];
+	struct s5__a32 proc_chunks;
+	uint32_t sem_page; /* free pages that only semaphores lie in */
+	uint32_t unused1[4];
 
 	struct s5__a32 reg_lock;
 	uint32_t unused2[15];

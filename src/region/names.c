@@ -79,6 +79,7 @@ static int create(struct s5__self *self, const struct s5__kind_ops *ops,
 	struct s5__ipc *ipc = ops->at(index);
 	uint32_t *bucket = key == IPC_PRIVATE ? NULL : bucket_of(ops, key);
 	uint32_t seq = names->seq;
+	uint32_t parts;
 
 	if (!ipc)
 		return -ENOSPC; /* the directory was damaged meanwhile */
@@ -95,15 +96,18 @@ static int create(struct s5__self *self, const struct s5__kind_ops *ops,
 	s5__a32_store_rlx(&ipc->cgid, s5__perm_egid());
 	s5__a32_store_rlx(&ipc->mode, (uint32_t)flags & 0777u);
 	ops->init(index, arg);
+	parts = ops->parts ? ops->parts(index) : 0;
 
 	s5__tx_log64(self, &names->in_use);
 	s5__tx_log64(self, &names->last);
+	s5__tx_log32(self, &names->parts);
 	s5__tx_log32(self, &ipc->phase);
 	if (bucket)
 		s5__tx_log32(self, bucket);
 	ops->publish_log(self, index);
 	s5__tx_arm(self);
 	names->in_use++;
+	names->parts += parts;
 	names->next = index + 1;
 	names->last = index + 1;
 	names->seq = seq;
@@ -160,6 +164,9 @@ static int get_once(struct s5__self *self, const struct s5__kind_ops *ops,
 		if (!(flags & IPC_CREAT))
 			return -ENOENT;
 	}
+	err = ops->may_create ? ops->may_create(arg) : 0;
+	if (err)
+		return err;
 	if (names->in_use >= ops->limit())
 		return -ENOSPC;
 	err = find_index(ops, names, ret_index);
@@ -218,12 +225,14 @@ int s5__names_remove(struct s5__self *self, const struct s5__kind_ops *ops,
 			s5__tx_log32(self, link);
 		s5__tx_log32(self, &ipc->phase);
 		s5__tx_log32(self, &names->in_use);
+		s5__tx_log32(self, &names->parts);
 		s5__tx_arm(self);
 		if (link)
 			*link = ipc->key_next;
 		S5_CRASH_POINT("names-remove");
 		ipc->phase = S5__PHASE_FREE;
 		names->in_use--;
+		names->parts -= ops->parts ? ops->parts(index) : 0;
 		s5__tx_commit(self);
 	}
 	s5__unlock(self, &s5__header()->reg_lock);

@@ -25,6 +25,10 @@ struct s5__kind_ops {
 	int (*suits)(const struct s5__ipc *ipc, const void *arg);
 	/* Fills a free object; not yet visible, nothing needs logging. */
 	void (*init)(uint32_t index, const void *arg);
+	/* 0, or the error that a new object gets, before the limit's. */
+	int (*may_create)(const void *arg);
+	/* Parts that the object has, counted in names->parts. */
+	uint32_t (*parts)(uint32_t index);
 	/* Logs the word which makes it visible, and then stores it. */
 	void (*publish_log)(struct s5__self *self, uint32_t index);
 	void (*publish)(uint32_t index, uint32_t id);

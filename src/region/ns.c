@@ -232,6 +232,10 @@ static void fill_header(struct s5__header *h, uint64_t pages)
 	s5__a64_store_rlx(&h->msgmax, 8192);
 	s5__a64_store_rlx(&h->msgmnb, 16384);
 	s5__a64_store_rlx(&h->msgmni, 32000);
+	s5__a64_store_rlx(&h->semmsl, 32000);
+	s5__a64_store_rlx(&h->semmns, 1024000000);
+	s5__a64_store_rlx(&h->semopm, 500);
+	s5__a64_store_rlx(&h->semmni, 32000);
 	s5__a32_store_rlx(&h->top, FIRST_TOP);
 	h->bump = S5__FIX_PAGES + S5__CHUNK_PAGES; /* the first slots */
 	s5__a32_store_rlx(&h->slot_chunks, 1);
@@ -692,6 +696,10 @@ static const struct {
 	{"msgmax", offsetof(struct s5__header, msgmax), INT32_MAX},
 	{"msgmnb", offsetof(struct s5__header, msgmnb), INT32_MAX},
 	{"msgmni", offsetof(struct s5__header, msgmni), S5__IPC_MNI},
+	{"semmsl", offsetof(struct s5__header, semmsl), S5__SEMMSL_MOST},
+	{"semmns", offsetof(struct s5__header, semmns), INT32_MAX},
+	{"semopm", offsetof(struct s5__header, semopm), S5__SEMOPM_MOST},
+	{"semmni", offsetof(struct s5__header, semmni), S5__IPC_MNI},
 };
 
 const char *s5__ns_limit_name(unsigned i)

@@ -72,7 +72,7 @@ static void free_slot(struct s5__self *self, struct s5__slot *dead,
 	if (s5__a64_load_rlx(&dead->state) == state &&
 	    (s5__a32_load_rlx(&dead->word) & FUTEX_OWNER_DIED) &&
 	    !(dead->hand | dead->wait_kind | dead->mag[0] | dead->mag[1] |
-	      dead->pages)) {
+	      dead->pages | dead->held)) {
 		dead->dismantle = 0;
 		s5__a64_store_rlx(&dead->holding, 0);
 		s5__a64_store_rlx(&dead->commit, 0);
@@ -106,7 +106,7 @@ void s5__settle(struct s5__self *self, uint32_t idx)
 	if (dead->dismantle) {
 		/* Messages go through our hand. It may be in use, or about to
 		 * be filled by who serves our waiter: later, then. */
-		if (self->slot->hand || self->unfinished)
+		if (self->slot->hand || self->slot->held || self->unfinished)
 			return;
 		s5__dismantle(self, dead->dismantle);
 	}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * process.h - processes that leave something to be done when they end
+ *
+ * A process that uses SEM_UNDO has a slot of its own in the arena. It is found
+ * again, by pid, start time and pid namespace, after an exec, and belongs to
+ * all threads of the process. docs/design/processes.md has the reasoning.
+ */
+#ifndef S5_REGION_PROCESS_H
+#define S5_REGION_PROCESS_H
+
+#include "enter.h"
+
+/*
+ * struct s5__proc - one process
+ * Field      writer                     under     lock-free read
+ * state      registering, collector     reg_lock  yes, acquire [PAIR proc]
+ * pid..start registering                reg_lock  yes, after state
+ * witness    threads of the process     -         yes: a token, see below
+ * Death      the witness is a thread slot, which the kernel marks. The slot
+ *            is collected when nothing refers to it any more.
+ */
+struct s5__proc {
+	struct s5__a32 state; /* 0: free; else its generation */
+	uint32_t pid;
+	struct s5__a32 witness; /* token of a thread of it that lives; or 0 */
+	uint32_t gen;
+	uint64_t pid_ns, start;
+	uint64_t unused[4];
+};
+_Static_assert(sizeof(struct s5__proc) == 64, "one line");
+
+#define S5__PROC_CHUNK (S5__CHUNK_PAGES * S5__PAGE / sizeof(struct s5__proc))
+#define S5__PROCS_MAX  (1024u * (uint32_t)S5__PROC_CHUNK)
+
+/* The slot of that index (from 1), or NULL. */
+struct s5__proc *s5__proc_at(uint32_t idx);
+
+/*
+ * The calling process's slot; made if need be, and this thread is its witness
+ * if it has none. No lock held. Returns the index, -ENOMEM, or as s5__lock().
+ */
+int s5__proc_register(struct s5__self *self);
+
+/* Has the process of that slot, of that generation, ended? May look into
+ * /proc, if no thread of it bears witness. */
+bool s5__proc_is_dead(const struct s5__proc *p, uint32_t gen);
+
+/* A thread ends: another one bears witness. */
+void s5__proc_leave(const struct s5__self *self);
+
+/* Which process slots are still referred to: sets used[idx]. Set at load. */
+extern void (*s5__proc_mark_used)(uint8_t *used, uint32_t n);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sem/room.h - semaphore sets, as the front calls them
+ *
+ * Every function returns >= 0, or -errno; the errno values and their causes are
+ * in docs/errors.md. `user` pointers belong to the program and are probed.
+ */
+#ifndef S5_SEM_ROOM_H
+#define S5_SEM_ROOM_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/sem.h>
+#include <time.h>
+
+/* Makes the facility known to the layers below; at load. */
+void s5__sem_init(void);
+
+int s5__semget(int32_t key, int nsems, int flags);
+int s5__semtimedop(int id, const struct sembuf *user, size_t nsops,
+		   const struct timespec *timeout);
+/* `arg` is semctl's fourth argument: a value or a pointer. */
+int s5__semctl(int id, int semnum, int cmd, unsigned long arg);
+
+#endif
