@@ -178,8 +178,8 @@ bool s5__proc_is_dead(const struct s5__proc *p, uint32_t gen)
 	witness = s5__a32_load_rlx(&p->witness);
 	if (testifies(witness))
 		return false;
-	if (p->pid_ns != s5__process.pid_ns || p->pid_ns == 0 ||
-	    s5__process.start == 0)
+	if (p->pid_ns != s5__a64_load_rlx(&s5__process.pid_ns) ||
+	    p->pid_ns == 0 || s5__a64_load_rlx(&s5__process.start) == 0)
 		return witness != 0; /* /proc says nothing to us */
 	return !lives(p->pid, p->start);
 }
@@ -198,8 +198,9 @@ static uint32_t count(void)
 static bool is_mine(const struct s5__proc *p, uint32_t pid)
 {
 	return s5__a32_load_acq(&p->state) != 0 && /* PAIR proc: acquire */
-	       p->pid == pid && p->pid_ns == s5__process.pid_ns &&
-	       p->start == s5__process.start;
+	       p->pid == pid &&
+	       p->pid_ns == s5__a64_load_rlx(&s5__process.pid_ns) &&
+	       p->start == s5__a64_load_rlx(&s5__process.start);
 }
 
 /* The slot that this process has, perhaps since before an exec; or 0. */
@@ -267,8 +268,8 @@ static int claim(struct s5__self *self, uint32_t pid)
 		if (s5__a32_load_rlx(&p->state) != 0)
 			continue;
 		p->pid = pid;
-		p->pid_ns = s5__process.pid_ns;
-		p->start = s5__process.start;
+		p->pid_ns = s5__a64_load_rlx(&s5__process.pid_ns);
+		p->start = s5__a64_load_rlx(&s5__process.start);
 		p->gen = p->gen < UINT32_MAX ? p->gen + 1 : 1;
 		s5__a32_store_rlx(&p->witness, self->token);
 		/* PAIR proc: release; a death before it leaves it free */
