@@ -29,6 +29,10 @@ static const struct limit limits[] = {
 	{"msgmax", "bytes", "size of one message"},
 	{"msgmnb", "bytes", "bytes in a new queue (its msg_qbytes)"},
 	{"msgmni", "queues", "message queues in the namespace"},
+	{"semmsl", "semaphores", "semaphores in a set"},
+	{"semmns", "semaphores", "semaphores in the namespace"},
+	{"semopm", "operations", "operations in one semop"},
+	{"semmni", "sets", "semaphore sets in the namespace"},
 };
 
 enum { N_LIMITS = sizeof(limits) / sizeof(limits[0]) };

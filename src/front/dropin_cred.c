@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cred.h"
+#include "sem/room.h"
 
 /* glibc has it, and no header that declares it. */
 int capset(struct __user_cap_header_struct *head,
@@ -46,5 +47,24 @@ CHANGES_CRED(capset,
 	     (struct __user_cap_header_struct * head,
 	      const struct __user_cap_data_struct *data),
 	     (head, data))
-CHANGES_CRED(unshare, (int flags), (flags))
-CHANGES_CRED(setns, (int fd, int type), (fd, type))
+
+/* These two may also leave what SEM_UNDO is kept for. */
+S5_EXPORT int unshare(int flags)
+{
+	int ret = REAL(unshare)(flags);
+
+	s5__cred_changed();
+	if (ret == 0 && (flags & (CLONE_SYSVSEM | CLONE_NEWIPC)))
+		s5__sem_unshared();
+	return ret;
+}
+
+S5_EXPORT int setns(int fd, int type)
+{
+	int ret = REAL(setns)(fd, type);
+
+	s5__cred_changed();
+	if (ret == 0 && (type & CLONE_NEWIPC))
+		s5__sem_unshared();
+	return ret;
+}

@@ -8,6 +8,7 @@
 #include "dropin.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -29,7 +30,8 @@ const unsigned char s5__front_numbers[SYS_setns + 1] = {
 	[SYS_setgid] = 1,    [SYS_setreuid] = 1,     [SYS_setregid] = 1,
 	[SYS_setresuid] = 1, [SYS_setresgid] = 1,    [SYS_setfsuid] = 1,
 	[SYS_setfsgid] = 1,  [SYS_setgroups] = 1,    [SYS_capset] = 1,
-	[SYS_unshare] = 1,   [SYS_setns] = 1,
+	[SYS_unshare] = 1,   [SYS_setns] = 1,	     [SYS_semget] = 1,
+	[SYS_semop] = 1,     [SYS_semtimedop] = 1,   [SYS_semctl] = 1,
 };
 
 /* Can the kernel read there? It copies a signal set before it refuses to use
@@ -91,6 +93,10 @@ long s5__front_syscall(long nr, long a, long b, long c, long d, long e, long f)
 	case SYS_rt_sigaction:
 		return raw_sigaction(a, (const struct s5__ksigaction *)b,
 				     (struct s5__ksigaction *)c, d);
+	case SYS_unshare:
+		return unshare((int)a);
+	case SYS_setns:
+		return setns((int)a, (int)b);
 	default:
 		ret = s5__front_real_syscall(nr, a, b, c, d, e, f);
 		s5__cred_changed();

@@ -12,7 +12,9 @@
 
 #include "../base/defer.h"
 
+#include <fcntl.h>
 #include <pthread.h>
+#include <string.h>
 #include <sys/syscall.h>
 
 /*
@@ -152,6 +154,8 @@ static void sleep_once(struct s5__slot *s, uint32_t v, uint64_t until,
 		(void)pthread_setcanceltype(old, &old);
 }
 
+#define STAMP_OLD_NS (S5__WAIT_LOOK_NS + S5__WAIT_LOOK_NS / 2)
+
 enum s5__wait_end s5__wait(struct s5__self *self, uint64_t deadline,
 			   bool cancel, uint32_t event)
 {
@@ -200,4 +204,46 @@ enum s5__wait_end s5__wait(struct s5__self *self, uint64_t deadline,
 		end = S5__WAIT_END_INTR;
 	s5__defer_sleep_on(NULL);
 	return end;
+}
+
+bool s5__slot_is_stopped(const struct s5__slot *w)
+{
+	char path[64] = "/proc/";
+	char buf[256];
+	char *p = path + 6;
+	const char *state;
+	long fd, n;
+
+	if (w->pid_ns != s5__self.pid_ns)
+		return false;
+	for (int part = 0; part < 2; part++) {
+		uint32_t v = part ? w->tid : w->pid;
+		char digits[12];
+		int k = 0;
+
+		do {
+			digits[k++] = (char)('0' + v % 10);
+			v /= 10;
+		} while (v);
+		while (k > 0)
+			*p++ = digits[--k];
+		memcpy(p, part ? "/stat\0" : "/task/", 7);
+		p += part ? 5 : 6;
+	}
+	fd = s5__sys(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0,
+		     0, 0);
+	if (fd < 0)
+		return false;
+	n = s5__sys(SYS_read, fd, (long)buf, sizeof(buf) - 1, 0, 0, 0);
+	(void)s5__sys(SYS_close, fd, 0, 0, 0, 0, 0);
+	if (n <= 0)
+		return false;
+	buf[n] = '\0';
+	state = strrchr(buf, ')');
+	return state && (state[2] == 'T' || state[2] == 't');
+}
+
+bool s5__slot_is_late(const struct s5__slot *w)
+{
+	return s5__now_ns() - s5__a64_load_rlx(&w->wait_stamp) > STAMP_OLD_NS;
 }

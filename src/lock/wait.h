@@ -121,4 +121,9 @@ enum s5__pace { S5__PACE_REPLY, S5__PACE_STREAM };
 bool s5__spin_while(struct s5__self *self, const struct s5__a32 *word,
 		    uint32_t seen, uint32_t event, enum s5__pace pace);
 
+/* Has this waiter not looked for longer than it should? */
+bool s5__slot_is_late(const struct s5__slot *w);
+/* Is its thread stopped, by a signal or a debugger? */
+bool s5__slot_is_stopped(const struct s5__slot *w);
+
 #endif

@@ -432,7 +432,7 @@ static int wait_for_message(struct s5__self *self, struct call *c,
 	enum s5__wait_kind kind = S5__WAIT_RECV_ANY;
 	uint32_t lane = 0;
 
-	if (c->registered && s5__waiter_is_late(s)) {
+	if (c->registered && s5__slot_is_late(s)) {
 		/* We were stopped: back in at the tail. */
 		s5__waiter_unlink(self, c->q, s);
 		s5__tx_commit(self);

@@ -115,7 +115,7 @@ static bool recall(struct s5__self *self, struct s5__slot *s)
 	uint32_t v = s5__a32_load_acq(&s->wait_word);
 
 	if ((v & (S5__WAIT_DONE | S5__WAIT_TAKEN)) != S5__WAIT_DONE ||
-	    !s5__waiter_is_stopped(s))
+	    !s5__slot_is_stopped(s))
 		return false;
 	/* Who revoked it may have died before it gave the message back. */
 	if (!(v & S5__WAIT_REVOKED) && !s5__wait_revoke(s))

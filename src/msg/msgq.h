@@ -76,10 +76,6 @@ bool s5__waiters_fit(struct s5__self *self, struct s5__msgq *q);
  * are more. */
 bool s5__waiters_release(struct s5__self *self, struct s5__msgq *q,
 			 uint32_t result, uint64_t until);
-/* Has this waiter not looked for longer than it should? */
-bool s5__waiter_is_late(const struct s5__slot *w);
-/* Is its thread stopped, by a signal or a debugger? */
-bool s5__waiter_is_stopped(const struct s5__slot *w);
 /* Words that unlinking one waiter, and dropping its lane, logs. */
 #define S5__UNLINK_LOG 15u
 

@@ -8,12 +8,6 @@
  */
 #include "msgq.h"
 
-#include <fcntl.h>
-#include <string.h>
-#include <sys/syscall.h>
-
-#define STAMP_OLD_NS (S5__WAIT_LOOK_NS + S5__WAIT_LOOK_NS / 2)
-
 static struct s5__wait_list *list_of(struct s5__msgq *q, enum s5__wait_kind k,
 				     uint32_t lane)
 {
@@ -110,48 +104,6 @@ void s5__waiter_unlink(struct s5__self *self, struct s5__msgq *q,
 		s5__lane_drop(self, q, w->lane);
 }
 
-bool s5__waiter_is_stopped(const struct s5__slot *w)
-{
-	char path[64] = "/proc/";
-	char buf[256];
-	char *p = path + 6;
-	const char *state;
-	long fd, n;
-
-	if (w->pid_ns != s5__self.pid_ns)
-		return false;
-	for (int part = 0; part < 2; part++) {
-		uint32_t v = part ? w->tid : w->pid;
-		char digits[12];
-		int k = 0;
-
-		do {
-			digits[k++] = (char)('0' + v % 10);
-			v /= 10;
-		} while (v);
-		while (k > 0)
-			*p++ = digits[--k];
-		memcpy(p, part ? "/stat\0" : "/task/", 7);
-		p += part ? 5 : 6;
-	}
-	fd = s5__sys(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0,
-		     0, 0);
-	if (fd < 0)
-		return false;
-	n = s5__sys(SYS_read, fd, (long)buf, sizeof(buf) - 1, 0, 0, 0);
-	(void)s5__sys(SYS_close, fd, 0, 0, 0, 0, 0);
-	if (n <= 0)
-		return false;
-	buf[n] = '\0';
-	state = strrchr(buf, ')');
-	return state && (state[2] == 'T' || state[2] == 't');
-}
-
-bool s5__waiter_is_late(const struct s5__slot *w)
-{
-	return s5__now_ns() - s5__a64_load_rlx(&w->wait_stamp) > STAMP_OLD_NS;
-}
-
 /*
  * Is this waiter not to be served? One whose sleep a handler has interrupted
  * leaves with EINTR, or has been left by siglongjmp, perhaps for ever. Of the
@@ -160,7 +112,7 @@ bool s5__waiter_is_late(const struct s5__slot *w)
 static bool pass_over(const struct s5__slot *w)
 {
 	return s5__a32_load_rlx(&w->wait_word) >= S5__WAIT_BUMP ||
-	       (s5__waiter_is_late(w) && s5__waiter_is_stopped(w));
+	       (s5__slot_is_late(w) && s5__slot_is_stopped(w));
 }
 
 static bool wants(const struct s5__slot *w, int64_t type)

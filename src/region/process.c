@@ -15,9 +15,12 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 
 #define PF_EXITING 4u
+#define PIDFS	   0x50494446u
 
 /* Fields of /proc/PID/stat, as proc(5) counts them. */
 #define FIELD_FLAGS 9
@@ -127,9 +130,27 @@ static bool has_living(const char *entries, long n, const char *dir)
 	return false;
 }
 
-/* Is there a process of that pid and start time with a task that does not
- * exit? */
-static bool lives(uint32_t pid, uint64_t start)
+/* What tells a process from the next one of the same pid, even if that starts
+ * within the same tick: since Linux 6.9 the inode of its pidfd; else 0. */
+static uint64_t identify(uint32_t pid)
+{
+	long fd = s5__sys(SYS_pidfd_open, (long)pid, 0, 0, 0, 0, 0);
+	struct statfs fs;
+	struct stat sb;
+	uint64_t ident = 0;
+
+	if (fd < 0)
+		return 0;
+	if (s5__sys(SYS_fstatfs, fd, (long)&fs, 0, 0, 0, 0) == 0 &&
+	    (uint32_t)fs.f_type == PIDFS &&
+	    s5__sys(SYS_fstat, fd, (long)&sb, 0, 0, 0, 0) == 0)
+		ident = sb.st_ino;
+	(void)s5__sys(SYS_close, fd, 0, 0, 0, 0, 0);
+	return ident;
+}
+
+/* Is there still that process, with a task that does not exit? */
+static bool lives(uint32_t pid, uint64_t start, uint64_t ident)
 {
 	char dir[64], path[80], buf[1024] __attribute__((aligned(8)));
 	bool found = false;
@@ -138,7 +159,8 @@ static bool lives(uint32_t pid, uint64_t start)
 	(void)append(append_number(append(dir, "/proc/"), pid), "/");
 	(void)append(append(path, dir), "stat");
 	if (read_file(path, buf, sizeof(buf)) <= 0 ||
-	    field(buf, FIELD_START) != start)
+	    field(buf, FIELD_START) != start ||
+	    (ident && identify(pid) != ident))
 		return false;
 	(void)append(dir + strlen(dir), "task/");
 	fd = s5__sys(SYS_openat, AT_FDCWD, (long)dir,
@@ -181,7 +203,7 @@ bool s5__proc_is_dead(const struct s5__proc *p, uint32_t gen)
 	if (p->pid_ns != s5__a64_load_rlx(&s5__process.pid_ns) ||
 	    p->pid_ns == 0 || s5__a64_load_rlx(&s5__process.start) == 0)
 		return witness != 0; /* /proc says nothing to us */
-	return !lives(p->pid, p->start);
+	return !lives(p->pid, p->start, p->ident);
 }
 
 /* --- registering ---------------------------------------------------------- */
@@ -206,12 +228,14 @@ static bool is_mine(const struct s5__proc *p, uint32_t pid)
 /* The slot that this process has, perhaps since before an exec; or 0. */
 static uint32_t find(uint32_t pid)
 {
+	uint64_t ident = identify(pid);
+
 	for (uint32_t i = 1; i < count(); i++) {
 		const struct s5__proc *p = s5__proc_at(i);
 
 		if (!p)
 			break;
-		if (is_mine(p, pid))
+		if (is_mine(p, pid) && p->ident == ident)
 			return i;
 	}
 	return 0;
@@ -270,6 +294,7 @@ static int claim(struct s5__self *self, uint32_t pid)
 		p->pid = pid;
 		p->pid_ns = s5__a64_load_rlx(&s5__process.pid_ns);
 		p->start = s5__a64_load_rlx(&s5__process.start);
+		p->ident = identify(pid);
 		p->gen = p->gen < UINT32_MAX ? p->gen + 1 : 1;
 		s5__a32_store_rlx(&p->witness, self->token);
 		/* PAIR proc: release; a death before it leaves it free */
@@ -325,6 +350,19 @@ int s5__proc_register(struct s5__self *self)
 			!testifies(s5__a32_load_rlx(&p->witness))))
 		s5__a32_store_rlx(&p->witness, self->token);
 	return idx;
+}
+
+bool s5__proc_forsake(struct s5__self *self)
+{
+	uint32_t idx = find(self->slot->pid);
+	struct s5__proc *p = s5__proc_at(idx);
+
+	self->proc = 0;
+	if (!p)
+		return false;
+	/* A generation that no record has; it is free for its next owner. */
+	s5__a32_store_rlx(&p->state, 0);
+	return true;
 }
 
 void s5__proc_leave(const struct s5__self *self)

@@ -3,8 +3,9 @@
  * process.h - processes that leave something to be done when they end
  *
  * A process that uses SEM_UNDO has a slot of its own in the arena. It is found
- * again, by pid, start time and pid namespace, after an exec, and belongs to
- * all threads of the process. docs/design/processes.md has the reasoning.
+ * again after an exec, by pid, start time, pid namespace and the inode of its
+ * pidfd, and belongs to all threads of the process. docs/design/processes.md
+ * has the reasoning.
  */
 #ifndef S5_REGION_PROCESS_H
 #define S5_REGION_PROCESS_H
@@ -26,7 +27,8 @@ struct s5__proc {
 	struct s5__a32 witness; /* token of a thread of it that lives; or 0 */
 	uint32_t gen;
 	uint64_t pid_ns, start;
-	uint64_t unused[4];
+	uint64_t ident; /* inode of its pidfd, 0 where that tells nothing */
+	uint64_t unused[3];
 };
 _Static_assert(sizeof(struct s5__proc) == 64, "one line");
 
@@ -45,6 +47,10 @@ int s5__proc_register(struct s5__self *self);
 /* Has the process of that slot, of that generation, ended? May look into
  * /proc, if no thread of it bears witness. */
 bool s5__proc_is_dead(const struct s5__proc *p, uint32_t gen);
+
+/* The process has no slot any more: what it has left is due, as if it had
+ * ended. Whether it had one. */
+bool s5__proc_forsake(struct s5__self *self);
 
 /* A thread ends: another one bears witness. */
 void s5__proc_leave(const struct s5__self *self);

@@ -22,4 +22,8 @@ int s5__semtimedop(int id, const struct sembuf *user, size_t nsops,
 /* `arg` is semctl's fourth argument: a value or a pointer. */
 int s5__semctl(int id, int semnum, int cmd, unsigned long arg);
 
+/* The process has left its undo list, by unshare or setns: as if it had ended
+ * (A-142). Called by the drop-in. */
+__attribute__((visibility("default"))) void s5__sem_unshared(void);
+
 #endif

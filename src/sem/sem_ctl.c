@@ -220,10 +220,10 @@ static int get_one(struct s5__self *self, int id, int semnum, int cmd)
 		ret = (int)(word >> 32);
 		break;
 	case GETNCNT:
-		ret = s5__set_count(set, (uint32_t)semnum, false);
+		ret = s5__set_count(self, set, (uint32_t)semnum, false, &wakes);
 		break;
 	default:
-		ret = s5__set_count(set, (uint32_t)semnum, true);
+		ret = s5__set_count(self, set, (uint32_t)semnum, true, &wakes);
 		break;
 	}
 	(void)unlock(self, id, set, &wakes);

@@ -127,7 +127,7 @@ struct s5__undo {
 	uint32_t proc, proc_gen;
 	uint32_t set_id; /* id + 1 */
 	uint32_t n;
-	uint32_t unused;
+	uint32_t pid; /* of the process */
 	struct s5__adj adj[12];
 };
 static_assert(sizeof(struct s5__undo) == S5__CELL, "one cell");

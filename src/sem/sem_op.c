@@ -326,19 +326,30 @@ static int operate(struct s5__self *self, struct call *c)
  */
 
 /* EFBIG, EACCES; no lock. */
-static int check(struct s5__self *self, struct call *c)
+static int check(struct call *c)
 {
-	(void)self;
 	for (uint32_t i = 0; i < c->ops.n; i++) {
 		struct s5__op op = c->ops.array[i];
 
 		if (op.num >= c->set->nsems)
 			return -EFBIG;
 		c->alters |= op.op != 0;
-		c->undoes |= (op.flg & SEM_UNDO) && op.op != 0;
 	}
 	return s5__perm_check(&c->set->ipc,
 			      c->alters ? S5__WANT_WRITE : S5__WANT_READ);
+}
+
+/* A call with SEM_UNDO makes a record before it fails (A-135); that shows in
+ * otime when the process ends (A-143). */
+static void make_record(struct s5__self *self, struct call *c)
+{
+	const struct s5__ops none = {.array = c->ops.array, .n = 0};
+
+	if (provide(self, c, true) != 0 ||
+	    s5__set_lock(self, c->set, c->id, &c->wakes) != 0)
+		return; /* then it has none: no harm */
+	(void)s5__undo_prepare(self, c->set, c->proc, &none);
+	s5__set_unlock(self, c->set, &c->wakes);
 }
 
 static int set_timeout(struct call *c, const struct timespec *t)
@@ -362,6 +373,11 @@ static int run(struct s5__self *self, int id, const struct sembuf *user,
 	struct call c;
 	int err;
 
+	c.gen = self->wait_gen;
+	c.alters = false;
+	c.undoes = false;
+	c.wakes.n = 0;
+	c.wakes.log = 0;
 	c.ops = (struct s5__ops){.array = ops,
 				 .n = (uint32_t)nsops,
 				 .pid = self->slot->pid};
@@ -372,6 +388,7 @@ static int run(struct s5__self *self, int id, const struct sembuf *user,
 		       sizeof(buf)); /* it need not be aligned */
 		ops[i] = (struct s5__op){buf.sem_num, buf.sem_op, buf.sem_flg,
 					 0};
+		c.undoes |= (buf.sem_flg & SEM_UNDO) != 0;
 	}
 	c.deadline = 0;
 	c.at_once = false;
@@ -386,20 +403,16 @@ static int run(struct s5__self *self, int id, const struct sembuf *user,
 	if (!c.set)
 		return -EINVAL;
 	c.id = (uint32_t)id;
-	c.alters = false;
-	c.undoes = false;
-	err = check(self, &c);
+	err = check(&c);
 	if (S5_UNLIKELY(err)) {
+		if (c.undoes)
+			make_record(self, &c);
 		/* a race with removal must not look like a lack of rights */
 		return s5__a32_load_rlx(&c.set->id) == c.id + 1 ? err : -EIDRM;
 	}
 	if (S5_LIKELY(nsops == 1 && !c.undoes) &&
 	    S5_LIKELY(operate_fast(c.set, c.id, ops[0])))
 		return 0;
-	c.gen = self->wait_gen;
-	c.proc = 0;
-	c.wakes.n = 0;
-	c.wakes.log = 0;
 	return operate(self, &c);
 }
 

@@ -496,6 +496,14 @@ bool s5__set_lock_dying(struct s5__self *self, struct s5__semset *set,
 	return true;
 }
 
+void s5__set_settle(struct s5__self *self, struct s5__semset *set,
+		    uint32_t index, struct s5__wakes *wakes)
+{
+	bring_in_order(self, set, index, wakes);
+	if (s5__a32_load_rlx(&set->id))
+		(void)s5__undo_apply(self, set, wakes);
+}
+
 /* W7: those that slept on one CPU are woken together. */
 static void wake_all(struct s5__wakes *wakes)
 {
@@ -594,6 +602,10 @@ static enum tried try(struct s5__self *self, struct s5__semset *set,
 	/* One that a handler has interrupted leaves, or was left for good. */
 	if (s5__a32_load_rlx(&w->wait_word) >= S5__WAIT_BUMP)
 		return TRIED_WAITS;
+	if (s5__slot_is_late(w) && s5__slot_is_stopped(w)) { /* */
+		finish(self, set, idx, w, EINTR, wakes);
+		return TRIED_GONE;
+	}
 	if (s5__ops_log(ops.n) > s5__tx_room(self) || wakes->n >= S5__WAKES) {
 		wakes->log = s5__ops_log(ops.n);
 		return TRIED_STOP;
@@ -806,7 +818,9 @@ bool s5__set_release(struct s5__self *self, struct s5__semset *set,
 	return true;
 }
 
-static int count_list(const struct s5__sem_list *list, uint32_t num, bool zero)
+static int count_list(struct s5__self *self, struct s5__semset *set,
+		      const struct s5__sem_list *list, uint32_t num, bool zero,
+		      struct s5__wakes *wakes)
 {
 	uint32_t at = list->head;
 	int found = 0;
@@ -815,6 +829,7 @@ static int count_list(const struct s5__sem_list *list, uint32_t num, bool zero)
 		struct s5__slot *w = s5__slot_at(at);
 		struct s5__ops ops;
 		struct s5__op op;
+		uint32_t idx = at;
 
 		if (!w)
 			break;
@@ -824,21 +839,27 @@ static int count_list(const struct s5__sem_list *list, uint32_t num, bool zero)
 		    (s5__a32_load_rlx(&w->word) & FUTEX_OWNER_DIED))
 			continue;
 		op = s5__op_get(&ops, w->wait_block);
-		if (op.num == num && (zero ? op.op == 0 : op.op < 0))
+		if (op.num != num || (zero ? op.op != 0 : op.op >= 0))
+			continue;
+		if (wakes->n < S5__WAKES && s5__slot_is_stopped(w))
+			finish(self, set, idx, w, EINTR, wakes);
+		else
 			found++;
 	}
 	return found;
 }
 
-int s5__set_count(struct s5__semset *set, uint32_t num, bool zero)
+int s5__set_count(struct s5__self *self, struct s5__semset *set, uint32_t num,
+		  bool zero, struct s5__wakes *wakes)
 {
 	const struct s5__sem *sem = s5__sem_at(set, num);
-	int n = count_list(&set->alter, num, zero);
+	int n = count_list(self, set, &set->alter, num, zero, wakes);
 
 	if (!sem)
 		return 0;
 	if (!zero)
-		return n + count_list(&sem->alter, num, false);
-	return n + count_list(&set->zero, num, true) +
-	       count_list(&sem->zero, num, true);
+		return n +
+		       count_list(self, set, &sem->alter, num, false, wakes);
+	return n + count_list(self, set, &set->zero, num, true, wakes) +
+	       count_list(self, set, &sem->zero, num, true, wakes);
 }

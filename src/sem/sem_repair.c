@@ -5,7 +5,12 @@
  * Each step takes the set's lock, looks whether it is still due, and does it in
  * one transaction; so it may be done again, and by several at once.
  */
+#include "room.h"
 #include "semset.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 
 int s5__log_extend(struct s5__self *self, uint32_t n)
 {
@@ -93,6 +98,42 @@ static int drop(struct s5__self *self, struct s5__slot *s)
 	s5__set_unlock(self, set, &wakes);
 	S5_CRASH_POINT("sem-drop");
 	return 0;
+}
+
+/* How many threads the process has, by the links of its task directory. */
+static bool has_one_thread(void)
+{
+	struct stat sb;
+
+	return s5__sys(SYS_newfstatat, AT_FDCWD, (long)"/proc/self/task",
+		       (long)&sb, 0, 0, 0) == 0 &&
+	       sb.st_nlink == 3;
+}
+
+void s5__sem_unshared(void)
+{
+	struct s5__self *self;
+
+	/* With other threads, only the last one's leaving would count. */
+	if (!has_one_thread() || s5__enter(&self, false) != 0)
+		return;
+	if (s5__proc_forsake(self)) {
+		for (uint32_t i = 0; i < S5__IPC_MNI; i++) {
+			struct s5__semset *set = s5__set_at(i);
+			struct s5__wakes wakes = {.n = 0};
+
+			if (!set) {
+				i |= (uint32_t)S5__SET_CHUNK - 1;
+				continue;
+			}
+			if (s5__hint(&set->undo) == 0)
+				continue;
+			s5__lock_firmly(self, &set->lock);
+			s5__set_settle(self, set, i, &wakes);
+			s5__set_unlock(self, set, &wakes);
+		}
+	}
+	s5__leave(self);
 }
 
 /* --- removal

@@ -102,6 +102,7 @@ uint32_t s5__undo_prepare(struct s5__self *self, struct s5__semset *set,
 			      (struct s5__undo){.rec_next = set->undo,
 						.proc = proc,
 						.proc_gen = gen,
+						.pid = self->slot->pid,
 						.set_id = s5__a32_load_rlx(
 							&set->id)});
 		if (!u)
@@ -219,8 +220,7 @@ bool s5__undo_apply(struct s5__self *self, struct s5__semset *set,
 			*link = 0; /* damaged */
 			break;
 		}
-		if (u->proc == self->proc ||
-		    (p && !s5__proc_is_dead(p, u->proc_gen))) {
+		if (p && !s5__proc_is_dead(p, u->proc_gen)) {
 			link = &u->rec_next;
 			continue;
 		}

@@ -72,6 +72,10 @@ int s5__set_lock(struct s5__self *self, struct s5__semset *set, uint32_t id,
 /* The same for one that may be dying; whether it is `id` and is. */
 bool s5__set_lock_dying(struct s5__self *self, struct s5__semset *set,
 			uint32_t dying, struct s5__wakes *wakes);
+/* Brings the set at that index in order, and applies what the dead left; the
+ * lock was taken by itself. */
+void s5__set_settle(struct s5__self *self, struct s5__semset *set,
+		    uint32_t index, struct s5__wakes *wakes);
 /* Lets go of it and wakes whom the caller has released. */
 void s5__set_unlock(struct s5__self *self, struct s5__semset *set,
 		    struct s5__wakes *wakes);
@@ -119,8 +123,9 @@ bool s5__set_release(struct s5__self *self, struct s5__semset *set,
 		     struct s5__wakes *wakes);
 
 /* Sleepers whose blocking operation is on that semaphore: decrements, or waits
- * for zero (A-129). */
-int s5__set_count(struct s5__semset *set, uint32_t num, bool zero);
+ * for zero (A-129). Those that are stopped are sent away (A-108). */
+int s5__set_count(struct s5__self *self, struct s5__semset *set, uint32_t num,
+		  bool zero, struct s5__wakes *wakes);
 
 /* --- sem_undo.c: under the set's lock --------------------------------------
  */

@@ -476,7 +476,7 @@ static void look_for_overlooked(uint32_t i, const struct s5__msgq *q,
 
 			if (!m)
 				return;
-			if (would_take(w, m->type) && !s5__waiter_is_stopped(w))
+			if (would_take(w, m->type) && !s5__slot_is_stopped(w))
 				bad("M4", "queue %u: slot %u waits, message %u",
 				    i, at, cell);
 			cell = cell == q->tail ? 0 : m->fifo_next;
