@@ -23,7 +23,6 @@ static struct s5__wait_list *list_of(struct s5__msgq *q, enum s5__wait_kind k,
 		return l ? &l->receivers : NULL;
 	case S5__WAIT_SEM: /* at no queue */
 	case S5__WAIT_NONE:
-	case S5__WAIT_SEM:
 		break;
 	}
 	return NULL;

@@ -26,7 +26,7 @@
 #define FIELD_FLAGS 9
 #define FIELD_START 22
 
-void (*s5__proc_mark_used)(uint8_t *used, uint32_t n);
+void (*s5__proc_mark_used)(uint32_t *idle, uint32_t n);
 
 static struct s5__a32 *directory(void)
 {
@@ -241,38 +241,41 @@ static uint32_t find(uint32_t pid)
 	return 0;
 }
 
-/* Frees slots of dead processes that nothing refers to. reg_lock is not held,
- * as the objects are looked through. */
+/* Frees slots of dead processes that nothing refers to. reg_lock is not held
+ * while the objects are looked through; a slot that has got another owner
+ * meanwhile has another generation. */
 static void collect(struct s5__self *self)
 {
 	struct s5__a32 *lock = &s5__header()->reg_lock;
 	uint32_t n = count();
-	long p = s5__sys(SYS_mmap, 0, n, PROT_READ | PROT_WRITE,
+	uint64_t size = n * sizeof(uint32_t);
+	long p = s5__sys(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	uint8_t *used = (uint8_t *)p;
+	uint32_t *idle = (uint32_t *)p; /* generations of the dead */
 
 	if (n == 0 || (p < 0 && p >= -4095))
 		return;
 	/* Dead first, then referred to: the dead get no new references. */
 	for (uint32_t i = 1; i < n; i++) {
 		const struct s5__proc *q = s5__proc_at(i);
+		/* PAIR proc: acquire */
 		uint32_t gen = q ? s5__a32_load_acq(&q->state) : 0;
 
-		/* PAIR proc: acquire */
-		used[i] = gen == 0 || !s5__proc_is_dead(q, gen);
+		idle[i] = gen && s5__proc_is_dead(q, gen) ? gen : 0;
 	}
 	if (s5__proc_mark_used)
-		s5__proc_mark_used(used, n);
+		s5__proc_mark_used(idle, n);
 	if (s5__lock(self, lock) == 0) {
 		for (uint32_t i = 1; i < n; i++) {
 			struct s5__proc *q = s5__proc_at(i);
 
-			if (q && !used[i])
+			if (q && idle[i] &&
+			    s5__a32_load_rlx(&q->state) == idle[i])
 				s5__a32_store_rlx(&q->state, 0);
 		}
 		s5__unlock(self, lock);
 	}
-	(void)s5__sys(SYS_munmap, p, n, 0, 0, 0, 0);
+	(void)s5__sys(SYS_munmap, p, (long)size, 0, 0, 0, 0);
 }
 
 /* Takes a free slot under reg_lock; 0 if there is none. */

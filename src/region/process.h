@@ -55,7 +55,8 @@ bool s5__proc_forsake(struct s5__self *self);
 /* A thread ends: another one bears witness. */
 void s5__proc_leave(const struct s5__self *self);
 
-/* Which process slots are still referred to: sets used[idx]. Set at load. */
-extern void (*s5__proc_mark_used)(uint8_t *used, uint32_t n);
+/* Clears idle[idx] for each process slot that an object still refers to. Set at
+ * load. */
+extern void (*s5__proc_mark_used)(uint32_t *idle, uint32_t n);
 
 #endif

@@ -216,7 +216,7 @@ const struct s5__kind_ops s5__sem_kind = {
 };
 
 /* Which processes have a record somewhere. */
-static void mark_used(uint8_t *used, uint32_t n)
+static void mark_used(uint32_t *idle, uint32_t n)
 {
 	for (uint32_t i = 0; i < S5__IPC_MNI; i++) {
 		struct s5__semset *set = s5__set_at(i);
@@ -234,7 +234,7 @@ static void mark_used(uint8_t *used, uint32_t n)
 			if (!u)
 				break;
 			if (u->proc < n)
-				used[u->proc] = 1;
+				idle[u->proc] = 0;
 			cell = u->rec_next;
 		}
 		s5__unlock(&s5__self, &set->lock);
