@@ -818,6 +818,29 @@ bool s5__set_release(struct s5__self *self, struct s5__semset *set,
 	return true;
 }
 
+/* Killed; or interrupted by a handler, which may have jumped away. */
+static bool has_left(struct s5__slot *w)
+{
+	return (s5__a32_load_rlx(&w->word) & FUTEX_OWNER_DIED) ||
+	       s5__a32_load_rlx(&w->wait_word) >= S5__WAIT_BUMP;
+}
+
+/* The operation that a sleeper waits for now. What is noted may be one that it
+ * waited for before, as not all are tried again (must_restart()). */
+static uint32_t blocking_now(struct s5__self *self, struct s5__semset *set,
+			     struct s5__slot *w, const struct s5__ops *ops)
+{
+	uint32_t block = w->wait_block;
+
+	if (ops->n < 2 || s5__ops_log(ops->n) > s5__tx_room(self))
+		return block;
+	if (s5__ops_perform(self, set, ops, &block) == 1)
+		w->wait_block = block;
+	else if (self->log_n)
+		s5__tx_abort(self);
+	return w->wait_block;
+}
+
 static int count_list(struct s5__self *self, struct s5__semset *set,
 		      const struct s5__sem_list *list, uint32_t num, bool zero,
 		      struct s5__wakes *wakes)
@@ -829,16 +852,18 @@ static int count_list(struct s5__self *self, struct s5__semset *set,
 		struct s5__slot *w = s5__slot_at(at);
 		struct s5__ops ops;
 		struct s5__op op;
-		uint32_t idx = at;
+		uint32_t idx = at, block;
 
 		if (!w)
 			break;
 		ops = s5__ops_of(w);
 		at = w->next;
-		if (w->wait_block >= ops.n ||
-		    (s5__a32_load_rlx(&w->word) & FUTEX_OWNER_DIED))
+		if (has_left(w))
 			continue;
-		op = s5__op_get(&ops, w->wait_block);
+		block = blocking_now(self, set, w, &ops);
+		if (block >= ops.n)
+			continue;
+		op = s5__op_get(&ops, block);
 		if (op.num != num || (zero ? op.op != 0 : op.op >= 0))
 			continue;
 		if (wakes->n < S5__WAKES && s5__slot_is_stopped(w))
