@@ -28,6 +28,5 @@ struct cli_kind {
 };
 
 extern const struct cli_kind cli_queues;
-extern const struct cli_kind cli_sets;
 
 #endif

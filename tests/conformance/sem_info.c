@@ -108,7 +108,17 @@ SCENARIO(set_info_totals, NEED_PRIVATE, "A-133 A-018")
 	EQ(i.semaem, 32000);
 }
 
+SCENARIO(set_structures, NEED_NOTHING, "A-178")
+{
+	EQ(sizeof(struct semid_ds), 104);
+	EQ(sizeof(struct sembuf), 6);
+	EQ(sizeof(struct ipc_perm), 48);
+}
+
 /* ---- /proc/sysvipc/sem ---- */
+
+#undef SUITE
+#define SUITE 3
 
 static void note_row(const char *row)
 {
@@ -186,11 +196,4 @@ SCENARIO(set_proc_row_layout, NEED_PRIVATE, "A-175")
 	EQ(strcmp(line, want), 0);
 	EQ(fgets(line, sizeof(line), f) == NULL, 1);
 	fclose(f);
-}
-
-SCENARIO(set_structures, NEED_NOTHING, "A-178")
-{
-	EQ(sizeof(struct semid_ds), 104);
-	EQ(sizeof(struct sembuf), 6);
-	EQ(sizeof(struct ipc_perm), 48);
 }

@@ -298,14 +298,18 @@ SCENARIO(handler_removes_the_set, NEED_NOTHING, "A-180 A-120")
 
 /* ---- stopped ---- */
 
-SCENARIO(stopped_sleeper_is_interrupted, NEED_NOTHING, "A-107 A-108")
+/* That it goes on is not noticed, and it sleeps on. */
+SCENARIO(stopped_sleeper_goes_on, NEED_NOTHING, "A-107 A-108")
 {
 	struct actor *p = new_process();
 	int s = new_set(1, 0600);
 
+	BY(p, run("handle", handle, SIGUSR1));
 	START_ASLEEP(p, add(s, 0, -1));
 	stop(p);
 	resume(p);
+	EXPECT_DIFFERS("A-107", is_asleep(p), 0, 1);
+	send_signal(p, SIGUSR1);
 	EQ(finish(p), -EINTR);
 	EQ(ncnt_of(s, 0), 0);
 	EQ(add(s, 0, 1), 0);

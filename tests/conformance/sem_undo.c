@@ -541,32 +541,6 @@ SCENARIO(removal_forgets_adjustments, NEED_NOTHING, "A-145")
 	EQ(value_of((int)s, 0), 20);
 }
 
-static long choose_next_id(long id)
-{
-	FILE *f = fopen("/proc/sys/kernel/sem_next_id", "w");
-
-	if (f == NULL)
-		return -errno;
-	fprintf(f, "%ld\n", id);
-	return fclose(f) == 0 ? 0 : -errno;
-}
-
-SCENARIO(removal_forgets_adjustments_of_the_same_id, NEED_ROOT | NEED_PRIVATE,
-	 "A-145 A-020")
-{
-	struct actor *p = new_process();
-	int s = new_set(1, 0600);
-
-	EQ(BY(p, OP(s, {0, 5, SEM_UNDO})), 0);
-	EQ(remove_set(s), 0);
-	EQ(run("choose", choose_next_id, s), 0);
-	EQ(get_set(IPC_PRIVATE, 1, 0600), s);
-	EQ(add(s, 0, 20), 0);
-	kill_actor(p);
-	EQ(value_of(s, 0), 20);
-	EQ(pid_of(s, 0), self()->pid);
-}
-
 /* ---- threads ---- */
 
 SCENARIO(undo_and_the_end_of_a_thread, NEED_NOTHING, "A-140")
@@ -1031,4 +1005,35 @@ SCENARIO(undo_before_it_is_reaped, NEED_NOTHING, "A-139 A-138")
 	EQ(value_of(s, 0), 1);
 	EQ(OP(s, {0, -1, IPC_NOWAIT}), 0);
 	kill_actor(p);
+}
+
+/* ---- the same id again ---- */
+
+#undef SUITE
+#define SUITE 3
+
+static long choose_next_id(long id)
+{
+	FILE *f = fopen("/proc/sys/kernel/sem_next_id", "w");
+
+	if (f == NULL)
+		return -errno;
+	fprintf(f, "%ld\n", id);
+	return fclose(f) == 0 ? 0 : -errno;
+}
+
+SCENARIO(removal_forgets_adjustments_of_the_same_id, NEED_ROOT | NEED_PRIVATE,
+	 "A-145 A-020")
+{
+	struct actor *p = new_process();
+	int s = new_set(1, 0600);
+
+	EQ(BY(p, OP(s, {0, 5, SEM_UNDO})), 0);
+	EQ(remove_set(s), 0);
+	EQ(run("choose", choose_next_id, s), 0);
+	EQ(get_set(IPC_PRIVATE, 1, 0600), s);
+	EQ(add(s, 0, 20), 0);
+	kill_actor(p);
+	EQ(value_of(s, 0), 20);
+	EQ(pid_of(s, 0), self()->pid);
 }

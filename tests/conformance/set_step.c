@@ -509,6 +509,17 @@ static bool disturb(int worker, int sig)
 	return settle_and_compare();
 }
 
+/*
+ * Who is dead is noticed when somebody looks at a set, and if several are,
+ * nobody knows in which order they died.  So each death is looked for.
+ */
+static void look_at_all_sets(void)
+{
+	for (int w = 0; w < WORLDS; w++)
+		for (int i = 0; i < made_count && i < MADE_MAX; i++)
+			(void)control_set(w, made[w][i], 0, GETVAL, NULL);
+}
+
 /* The step's worker, or the next that is idle; -1 if all sleep. */
 static int idle_worker(const struct step *s)
 {
@@ -529,6 +540,7 @@ bool do_step(const struct step *s)
 	if (s->kind == STEP_KILL) {
 		kills++;
 		kill_worker(s->worker);
+		look_at_all_sets();
 		return settle_and_compare();
 	}
 	by_idle.worker = idle_worker(s);

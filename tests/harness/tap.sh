@@ -54,13 +54,12 @@ tap_skip_all() {
 	exit 0
 }
 
-# tap_close_kernel [sets]: from here on the kernel makes no message queue (and
-# no semaphore set), so whatever works is sysfive's.  False outside an IPC
-# namespace of the test's own.
+# tap_close_kernel: from here on the kernel makes no message queue and no
+# semaphore set, so whatever works is sysfive's.  False outside an IPC namespace
+# of the test's own.
 tap_close_kernel() {
-	test -n "${S5_HAS_OWN_IPC:-}" || return 1
-	echo 0 2>/dev/null >/proc/sys/kernel/msgmni || return 1
-	test "${1:-}" != sets ||
+	test -n "${S5_HAS_OWN_IPC:-}" &&
+		echo 0 2>/dev/null >/proc/sys/kernel/msgmni &&
 		echo '32000 1024000000 500 0' 2>/dev/null >/proc/sys/kernel/sem
 }
 

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # real.sh - what the tests of real programs share: the kernel takes no queue
-# (nor, with real_closes=sets, a semaphore set), and real_done looks whether
-# sysfive was used.
+# and no semaphore set, and real_done looks whether sysfive was used.
 #
 # shellcheck source=tests/harness/tap.sh
 . "$S5_SOURCE_DIR/tests/harness/tap.sh"
@@ -48,14 +47,15 @@ real_stress() {
 real_done() {
 	tap_run 'sysfive was used' test -s "$SYSFIVE_DIR/arena"
 	if test "$real_is_closed" -eq 0; then
-		tap_is "$(sed 1d /proc/sysvipc/msg)" '' \
-			'the kernel made no queue'
+		tap_is "$(sed -s 1d /proc/sysvipc/msg /proc/sysvipc/sem)" '' \
+			'the kernel made no object'
 	else
-		tap_skip 'the kernel made no queue' 'its queues are not ours alone'
+		tap_skip 'the kernel made no object' \
+			'its objects are not ours alone'
 	fi
 	tap_done
 }
 
 chmod 1777 "$SYSFIVE_DIR"
-tap_close_kernel "${real_closes:-}"
+tap_close_kernel
 real_is_closed=$?

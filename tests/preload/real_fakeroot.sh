@@ -1,11 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# real_fakeroot.sh [sets] - fakeroot's daemon remembers who owns a file; every
+# real_fakeroot.sh - fakeroot's daemon remembers who owns a file; every
 # chown and stat of every program asks it through a message queue, by turns that
-# a semaphore gives.  With sets, that is sysfive's as well.
+# a semaphore gives.
 #
-real_closes=${1:-}
 # shellcheck source=tests/preload/real.sh
 . "$S5_SOURCE_DIR/tests/preload/real.sh"
 real_needs fakeroot-sysv

@@ -7,7 +7,6 @@
 #
 # shellcheck disable=SC2317 # functions are called through others
 #
-real_closes=sets
 # shellcheck source=tests/preload/real.sh
 . "$S5_SOURCE_DIR/tests/preload/real.sh"
 real_needs apache2

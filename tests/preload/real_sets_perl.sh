@@ -3,7 +3,6 @@
 #
 # real_sets_perl.sh - Perl's own IPC::Semaphore between makers and takers.
 #
-real_closes=sets
 # shellcheck source=tests/preload/real.sh
 . "$S5_SOURCE_DIR/tests/preload/real.sh"
 perl -MIPC::Semaphore -e 1 2>/dev/null || tap_skip_all 'no IPC::Semaphore'

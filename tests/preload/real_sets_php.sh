@@ -4,7 +4,6 @@
 # real_sets_php.sh - PHP's sysvsem, an extension that is loaded with
 # RTLD_DEEPBIND and so looks its symbols up past any preloaded library.
 #
-real_closes=sets
 # shellcheck source=tests/preload/real.sh
 . "$S5_SOURCE_DIR/tests/preload/real.sh"
 real_needs php

@@ -4,7 +4,6 @@
 # real_sets_stress.sh - stress-ng's semaphore stressor, which verifies values
 # and errors, and its switching by semaphores.
 #
-real_closes=sets
 # shellcheck source=tests/preload/real.sh
 . "$S5_SOURCE_DIR/tests/preload/real.sh"
 real_needs stress-ng

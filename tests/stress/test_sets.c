@@ -152,7 +152,9 @@ static void count(void)
 			CHECK(errno == EAGAIN || errno == EINTR);
 	}
 	operate(&down, 1);
-	CHECK(semop(set, &zero, 1) == 0 || errno == EAGAIN);
+	/* EINTR: one may have to wait for the set's lock. */
+	CHECK(semop(set, &zero, 1) == 0 || errno == EAGAIN || errno == EINTR,
+	      "errno %d", errno);
 }
 
 static void on_signal(int sig)
