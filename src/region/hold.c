@@ -30,7 +30,8 @@ void s5__pages_let_go(struct s5__self *self, uint32_t *head, uint32_t *kept)
 		uint32_t *last;
 		uint32_t n;
 
-		s5__lock_firmly(self, lock);
+		if (!s5__lock_firmly(self, lock))
+			return;
 		last = *head ? last_of(*head, PART, &n) : NULL;
 		if (last) {
 			uint32_t rest = *last;

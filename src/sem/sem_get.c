@@ -45,7 +45,8 @@ static bool find_again(struct s5__semset *set, uint32_t want)
 	/* relaxed: the acquire of the id has ordered both */
 	if (set->ipc.dying != want || s5__a32_load_rlx(&set->lock) == 0)
 		return false;
-	s5__lock_firmly(&s5__self, &set->lock);
+	if (!s5__lock_firmly(&s5__self, &set->lock))
+		return false;
 	s5__unlock(&s5__self, &set->lock);
 	/* PAIR set-id: acquire */
 	return s5__a32_load_acq(&set->id) == want;
@@ -226,7 +227,8 @@ static void mark_used(uint32_t *idle, uint32_t n)
 			i |= (uint32_t)S5__SET_CHUNK - 1;
 			continue;
 		}
-		s5__lock_firmly(&s5__self, &set->lock);
+		if (!s5__lock_firmly(&s5__self, &set->lock))
+			return;
 		cell = set->undo;
 		for (uint32_t k = 0; cell && k < S5__PROCS_MAX; k++) {
 			const struct s5__undo *u = s5__undo_at(cell);

@@ -161,8 +161,8 @@ int s5__ops_perform(struct s5__self *self, struct s5__semset *set,
 /* --- lists ------------------------------------------------------------------
  */
 
-static struct s5__sem_list *list_of(struct s5__semset *set,
-				    const struct s5__slot *w)
+__attribute__((nonnull)) static struct s5__sem_list *
+list_of(struct s5__semset *set, const struct s5__slot *w)
 {
 	struct s5__ops ops = s5__ops_of(w);
 	struct s5__sem *sem;
@@ -404,6 +404,21 @@ static bool sleeps_at(const struct s5__slot *w, const struct s5__semset *set,
 		w->wait_id == set->ipc.dying);
 }
 
+/* E1, from the counts. */
+static void set_slow(struct s5__semset *set)
+{
+	for (uint32_t i = 0; i < set->nsems; i++) {
+		struct s5__sem *sem = s5__sem_at(set, i);
+
+		if (!sem)
+			break;
+		if (sem->refs)
+			freeze(sem);
+		else
+			thaw(sem);
+	}
+}
+
 /* E2: a holder died while lists were being changed. */
 static void rebuild(struct s5__semset *set, uint32_t index)
 {
@@ -441,16 +456,7 @@ static void rebuild(struct s5__semset *set, uint32_t index)
 				set->order = w->wait_order + 1;
 		}
 	}
-	for (uint32_t i = 0; i < set->nsems; i++) {
-		struct s5__sem *sem = s5__sem_at(set, i);
-
-		if (!sem)
-			break;
-		if (sem->refs)
-			freeze(sem);
-		else
-			thaw(sem);
-	}
+	set_slow(set);
 }
 
 /* --- lock --------------------------------------------------------------------
@@ -486,7 +492,8 @@ int s5__set_lock(struct s5__self *self, struct s5__semset *set, uint32_t id,
 bool s5__set_lock_dying(struct s5__self *self, struct s5__semset *set,
 			uint32_t dying, struct s5__wakes *wakes)
 {
-	s5__lock_firmly(self, &set->lock);
+	if (!s5__lock_firmly(self, &set->lock))
+		return false;
 	if (set->ipc.phase != S5__PHASE_DYING || set->ipc.dying != dying) {
 		s5__unlock(self, &set->lock);
 		return false;

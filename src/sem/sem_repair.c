@@ -128,7 +128,8 @@ void s5__sem_unshared(void)
 			}
 			if (s5__hint(&set->undo) == 0)
 				continue;
-			s5__lock_firmly(self, &set->lock);
+			if (!s5__lock_firmly(self, &set->lock))
+				break;
 			s5__set_settle(self, set, i, &wakes);
 			s5__set_unlock(self, set, &wakes);
 		}
@@ -176,7 +177,8 @@ static bool is_dying(struct s5__self *self, const struct s5__semset *set,
 {
 	bool due;
 
-	s5__lock_firmly(self, &s5__header()->reg_lock);
+	if (!s5__lock_firmly(self, &s5__header()->reg_lock))
+		return false;
 	due = set->ipc.phase == S5__PHASE_DYING && set->ipc.dying == dying;
 	s5__unlock(self, &s5__header()->reg_lock);
 	return due;
