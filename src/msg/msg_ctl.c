@@ -12,8 +12,13 @@
 #include <limits.h>
 #include <string.h>
 
-#define MSGSSZ 16
-#define MSGSEG 65535
+/* What IPC_INFO tells of the days when messages had a pool. Constants in the
+ * kernel, whatever the limits are now (A-088). */
+#define MSGPOOL 512000
+#define MSGMAP	16384
+#define MSGTQL	16384
+#define MSGSSZ	16
+#define MSGSEG	65535
 
 /* Locks the queue of an id for msgctl, which has no EINTR. 0, or -EIDRM: it was
  * there a moment ago. */
@@ -183,8 +188,6 @@ static int remove_queue(struct s5__self *self, int id)
 static int info(int cmd, struct msqid_ds *user)
 {
 	const struct s5__header *h = s5__header();
-	uint64_t mni = s5__a64_load_rlx(&h->msgmni);
-	uint64_t mnb = s5__a64_load_rlx(&h->msgmnb);
 	uint64_t queues = 0, messages = 0, bytes = 0;
 	struct msginfo mi;
 	int highest = 0;
@@ -204,9 +207,9 @@ static int info(int cmd, struct msqid_ds *user)
 		bytes += *(volatile uint64_t *)&q->cbytes;
 	}
 	memset(&mi, 0, sizeof(mi));
-	mi.msgmni = (int)mni;
+	mi.msgmni = (int)s5__a64_load_rlx(&h->msgmni);
 	mi.msgmax = (int)s5__a64_load_rlx(&h->msgmax);
-	mi.msgmnb = (int)mnb;
+	mi.msgmnb = (int)s5__a64_load_rlx(&h->msgmnb);
 	mi.msgssz = MSGSSZ;
 	mi.msgseg = MSGSEG;
 	if (cmd == MSG_INFO) {
@@ -214,9 +217,9 @@ static int info(int cmd, struct msqid_ds *user)
 		mi.msgmap = messages < INT_MAX ? (int)messages : INT_MAX;
 		mi.msgtql = bytes < INT_MAX ? (int)bytes : INT_MAX;
 	} else {
-		mi.msgpool = (int)(mni * mnb / 1024);
-		mi.msgmap = (int)mnb;
-		mi.msgtql = (int)mnb;
+		mi.msgpool = MSGPOOL;
+		mi.msgmap = MSGMAP;
+		mi.msgtql = MSGTQL;
 	}
 	if (s5__probe(user, sizeof(mi), S5__PROBE_WRITE))
 		return -EFAULT;

@@ -90,7 +90,7 @@ static int id_at(uint32_t index)
 	at = s5__a32_load_acq(&q->id); /* PAIR queue-id: acquire */
 	if (at == 0)
 		at = *(const volatile uint32_t *)&q->ipc.dying;
-	if (at == 0 || at > INT32_MAX || (at - 1) % S5__IPC_MNI != index)
+	if (at == 0 || at - 1 > INT32_MAX || (at - 1) % S5__IPC_MNI != index)
 		return -1;
 	return (int)(at - 1);
 }
@@ -212,7 +212,7 @@ static int waits_at(const struct s5__slot *w)
 	uint32_t at = *(const volatile uint32_t *)&w->wait_id;
 
 	if (*(const volatile uint32_t *)&w->wait_kind == S5__WAIT_NONE ||
-	    at == 0 || at > INT32_MAX)
+	    at == 0 || at - 1 > INT32_MAX)
 		return -1;
 	return (int)(at - 1);
 }
