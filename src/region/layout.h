@@ -39,9 +39,10 @@ struct s5__names {
 	uint32_t next; /* where the cyclic search for an index begins */
 	uint32_t last; /* last index given + 1; 0: none yet */
 	uint32_t seq;
-	uint32_t chunks; /* chunks of objects that exist */
-	uint32_t parts;	 /* of all objects: semaphores */
-	uint32_t unused[2];
+	uint32_t chunks;	/* chunks of objects that exist */
+	uint32_t parts;		/* of all objects: semaphores */
+	struct s5__a32 next_id; /* chosen for the next object + 1; 0: none */
+	uint32_t unused;
 };
 
 /*
@@ -56,7 +57,7 @@ struct s5__names {
  * limits        anybody             -          yes
  * top           who reserved pages  heap_lock  yes, acquire [PAIR top]
  * bump..depot   any thread          heap_lock  no
- * names         any thread          reg_lock   no
+ * names         any thread          reg_lock   next_id, to show it
  * slot_chunks   who added a chunk   heap_lock  yes, acquire [PAIR dir]
  * janitor_s     any thread          -          yes, a hint
  * Death       the undo log of the owner of the lock.

@@ -72,18 +72,61 @@ static int find_index(const struct s5__kind_ops *ops,
 	return -ENOSPC;
 }
 
+/* The id that was chosen for the next object, or -1. */
+static int32_t chosen_id(struct s5__names *names)
+{
+	uint32_t at = s5__a32_load_rlx(&names->next_id);
+
+	return at - 1 > INT32_MAX ? -1 : (int32_t)(at - 1);
+}
+
+/* The first free index from that of a chosen id on; errors as find_index(). */
+static int find_chosen(const struct s5__kind_ops *ops,
+		       const struct s5__names *names, uint32_t id,
+		       uint32_t *ret_index)
+{
+	(void)names;
+	for (uint32_t i = id % S5__IPC_MNI; i < S5__IPC_MNI; i++) {
+		struct s5__ipc *ipc = ops->at(i);
+
+		*ret_index = i;
+		if (!ipc)
+			return -EAGAIN;
+		if (ipc->phase == S5__PHASE_FREE)
+			return 0;
+	}
+	return -ENOSPC;
+}
+
+/* A chosen id is used up, and the round of indexes goes on where it was. */
+static void give(struct s5__names *names, bool is_chosen, uint32_t index,
+		 uint32_t seq)
+{
+	names->in_use++;
+	if (is_chosen) {
+		s5__a32_store_rlx(&names->next_id, 0);
+		return;
+	}
+	names->next = index + 1;
+	names->last = index + 1;
+	names->seq = seq;
+}
+
 static int create(struct s5__self *self, const struct s5__kind_ops *ops,
 		  int32_t key, int flags, uint32_t index, const void *arg)
 {
 	struct s5__names *names = &s5__header()->names[ops->kind];
 	struct s5__ipc *ipc = ops->at(index);
 	uint32_t *bucket = key == IPC_PRIVATE ? NULL : bucket_of(ops, key);
+	int32_t chosen = chosen_id(names);
 	uint32_t seq = names->seq;
 	uint32_t parts;
 
 	if (!ipc)
 		return -ENOSPC; /* the directory was damaged meanwhile */
-	if (index + 1 <= names->last && ++seq >= SEQ_MAX)
+	if (chosen >= 0)
+		seq = (uint32_t)chosen >> S5__IPC_SHIFT;
+	else if (index + 1 <= names->last && ++seq >= SEQ_MAX)
 		seq = 0;
 	ipc->key = key;
 	ipc->key_next = bucket ? *bucket : 0;
@@ -101,16 +144,14 @@ static int create(struct s5__self *self, const struct s5__kind_ops *ops,
 	s5__tx_log64(self, &names->in_use);
 	s5__tx_log64(self, &names->last);
 	s5__tx_log32(self, &names->parts);
+	s5__tx_log32(self, s5__a32_raw(&names->next_id));
 	s5__tx_log32(self, &ipc->phase);
 	if (bucket)
 		s5__tx_log32(self, bucket);
 	ops->publish_log(self, index);
 	s5__tx_arm(self);
-	names->in_use++;
 	names->parts += parts;
-	names->next = index + 1;
-	names->last = index + 1;
-	names->seq = seq;
+	give(names, chosen >= 0, index, seq);
 	ipc->phase = S5__PHASE_LIVE;
 	S5_CRASH_POINT("names-create");
 	if (bucket)
@@ -148,6 +189,7 @@ static int get_once(struct s5__self *self, const struct s5__kind_ops *ops,
 {
 	struct s5__names *names = &s5__header()->names[ops->kind];
 	uint32_t *link;
+	int32_t chosen;
 	int err;
 
 	if (key != IPC_PRIVATE) {
@@ -169,7 +211,9 @@ static int get_once(struct s5__self *self, const struct s5__kind_ops *ops,
 		return err;
 	if (names->in_use >= ops->limit())
 		return -ENOSPC;
-	err = find_index(ops, names, ret_index);
+	chosen = chosen_id(names);
+	err = chosen >= 0 ? find_chosen(ops, names, (uint32_t)chosen, ret_index)
+			  : find_index(ops, names, ret_index);
 	return err ? err : create(self, ops, key, flags, *ret_index, arg);
 }
 
@@ -237,4 +281,27 @@ int s5__names_remove(struct s5__self *self, const struct s5__kind_ops *ops,
 	}
 	s5__unlock(self, &s5__header()->reg_lock);
 	return 0;
+}
+
+int32_t s5__names_next_id(enum s5__kind kind)
+{
+	return s5__arena.base ? chosen_id(&s5__header()->names[kind]) : -1;
+}
+
+int s5__names_choose(enum s5__kind kind, int32_t id)
+{
+	struct s5__self *self;
+	int err = s5__enter(&self, true);
+
+	if (err)
+		return err;
+	if (s5__lock_firmly(self, &s5__header()->reg_lock)) {
+		s5__a32_store_rlx(&s5__header()->names[kind].next_id,
+				  (uint32_t)id + 1);
+		s5__unlock(self, &s5__header()->reg_lock);
+	} else {
+		err = -EINTR;
+	}
+	s5__leave(self);
+	return err;
 }

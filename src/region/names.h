@@ -44,4 +44,9 @@ int s5__names_get(struct s5__self *self, const struct s5__kind_ops *ops,
 int s5__names_remove(struct s5__self *self, const struct s5__kind_ops *ops,
 		     uint32_t index, uint32_t dying);
 
+/* The id that the next object of a kind gets, or -1 (A-020). Not for calls
+ * that hold a lock. Choosing: 0, or as s5__enter(). */
+S5__SHARED int32_t s5__names_next_id(enum s5__kind kind);
+S5__SHARED int s5__names_choose(enum s5__kind kind, int32_t id);
+
 #endif
