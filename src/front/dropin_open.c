@@ -23,23 +23,18 @@ int __open64_2(const char *path, int flags);
 int __openat_2(int dir, const char *path, int flags);
 int __openat64_2(int dir, const char *path, int flags);
 
-/* The mode is there only if a file may be made. */
-#define MODE_OF(flags, mode)                                            \
-	do {                                                            \
-		if ((flags) & (O_CREAT | (O_TMPFILE & ~O_DIRECTORY))) { \
-			va_list ap;                                     \
-                                                                        \
-			va_start(ap, flags);                            \
-			(mode) = va_arg(ap, mode_t);                    \
-			va_end(ap);                                     \
-		}                                                       \
-	} while (0)
+/* There is a mode among the arguments only if a file may be made. */
+#define MAKES(flags) (((flags) & (O_CREAT | (O_TMPFILE & ~O_DIRECTORY))) != 0)
 
 S5_EXPORT int open(const char *path, int flags, ...)
 {
 	mode_t mode = 0;
+	va_list ap;
 
-	MODE_OF(flags, mode);
+	va_start(ap, flags);
+	if (MAKES(flags))
+		mode = va_arg(ap, mode_t);
+	va_end(ap);
 	return (int)s5__front_opened(REAL(open)(path, flags, mode), path,
 				     flags);
 }
@@ -47,8 +42,12 @@ S5_EXPORT int open(const char *path, int flags, ...)
 S5_EXPORT int openat(int dir, const char *path, int flags, ...)
 {
 	mode_t mode = 0;
+	va_list ap;
 
-	MODE_OF(flags, mode);
+	va_start(ap, flags);
+	if (MAKES(flags))
+		mode = va_arg(ap, mode_t);
+	va_end(ap);
 	return (int)s5__front_opened(REAL(openat)(dir, path, flags, mode), path,
 				     flags);
 }

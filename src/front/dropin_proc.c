@@ -102,9 +102,9 @@ __attribute__((format(printf, 2, 3))) static void add(struct text *t,
 	va_list ap;
 	int n;
 
+	va_start(ap, format);
 	if (t->len + 256 > sizeof(t->buf))
 		flush_text(t);
-	va_start(ap, format);
 	n = vsnprintf(t->buf + t->len, 256, format, ap);
 	va_end(ap);
 	t->len += (size_t)n;
