@@ -27,6 +27,13 @@
 
 const struct s5__facility *s5__facilities[S5__KINDS];
 
+/*
+ * Of this only the first page is used.  The rest is there so that it does not
+ * come to lie in a hole that the program has made by munmap() and expects to
+ * be refused there.
+ */
+#define EPOCH_SIZE (16 * S5__PAGE)
+
 static volatile uint32_t *epoch_page; /* private; zero in a forked child */
 static struct s5__a32 epochs;	      /* epochs given out; never in a page */
 static struct s5__a32 exit_key;	      /* of pthread_key_create(), plus 1 */
@@ -129,18 +136,19 @@ static int register_process(void)
 
 	if (!page) {
 		volatile uint32_t *none = NULL;
-		long p = s5__sys(SYS_mmap, 0, S5__PAGE, PROT_READ | PROT_WRITE,
-				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		long p =
+			s5__sys(SYS_mmap, 0, EPOCH_SIZE, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 		if (p < 0 && p >= -4095)
 			return -ENOMEM;
-		(void)s5__sys(SYS_madvise, p, S5__PAGE, MADV_WIPEONFORK, 0, 0,
+		(void)s5__sys(SYS_madvise, p, EPOCH_SIZE, MADV_WIPEONFORK, 0, 0,
 			      0);
 		page = (volatile uint32_t *)p;
 		if (!__atomic_compare_exchange_n(&epoch_page, &none, page, 0,
 						 __ATOMIC_SEQ_CST,
 						 __ATOMIC_SEQ_CST)) {
-			(void)s5__sys(SYS_munmap, p, S5__PAGE, 0, 0, 0, 0);
+			(void)s5__sys(SYS_munmap, p, EPOCH_SIZE, 0, 0, 0, 0);
 			page = none;
 		}
 	}

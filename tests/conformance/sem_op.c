@@ -4,6 +4,7 @@
 #include "sets.h"
 
 #include <linux/capability.h>
+#include <sys/mman.h>
 
 /* ---- the order of checks ---- */
 
@@ -47,6 +48,20 @@ SCENARIO(semop_pointer_partly_good, NEED_NOTHING, "A-095")
 	EQ(op_from(s, two + 1, 2), -EFAULT);
 	EQ(op_from(s, two + 1, 1), 0);
 	EQ(value_of(s, 0), 3);
+}
+
+/* Nothing of anybody's comes to lie there meanwhile. */
+SCENARIO(semop_pointer_into_a_hole, NEED_NOTHING, "A-095")
+{
+	char *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED || munmap(page + 4096, 4096) != 0)
+		give_up("mmap: %s", strerror(errno));
+	int s = new_set(1, 0600);
+	EQ(op_from(s, page + 4096, 1), -EFAULT);
+	EQ(op_from(s, page + 4096 - sizeof(struct sembuf), 2), -EFAULT);
+	EQ(value_of(s, 0), 0);
 }
 
 SCENARIO(semop_number_before_permission, NEED_ROOT, "A-095 A-096 A-097")
