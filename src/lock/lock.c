@@ -26,8 +26,7 @@
 #define OUTSIDE_NS    100000000u /* one sleep outside */
 #define SUSPECT_LOOKS 4u	 /* until a lock that nobody holds is damage */
 #define CHAIN_MAX     64u	 /* recoverers that died one after another */
-#define LOG_FAR_MAX   (S5__LOG_MAX + 512u * S5__LOG_PAGE)
-#define PUBLISH_TRIES 1000 /* the word changes by handlers, and damage */
+#define PUBLISH_TRIES 1000	 /* the word changes by handlers, and damage */
 
 static void deadline_in(struct timespec *t, uint64_t ns)
 {
@@ -69,8 +68,8 @@ static void roll_back(struct s5__slot *dead)
 	uint64_t commit = s5__a64_load_rlx(&dead->commit);
 	uint32_t n = (uint32_t)commit;
 
-	if (n > LOG_FAR_MAX)
-		n = LOG_FAR_MAX;
+	if (n > S5__LOG_FAR_MAX)
+		n = S5__LOG_FAR_MAX;
 	while (n-- > 0) {
 		const struct s5__log_entry *e =
 			n < S5__LOG_MAX ? &dead->log[n] : s5__log_far(dead, n);

@@ -96,6 +96,9 @@ static inline void s5__unlock(struct s5__self *self, struct s5__a32 *lock)
 	s5__a64_store_rlx(&s->holding, self->sections);
 }
 
+/* More are not rolled back. */
+#define S5__LOG_FAR_MAX (S5__LOG_MAX + 512u * S5__LOG_PAGE)
+
 /* Log entries beyond S5__LOG_MAX lie in the pages that the slot owns, which the
  * caller has taken before (self->log_cap). Entry `i`, or NULL. */
 struct s5__log_entry *s5__log_far(struct s5__slot *s, uint32_t i);

@@ -208,7 +208,7 @@ bool s5__proc_is_dead(const struct s5__proc *p, uint32_t gen)
 
 /* --- registering ---------------------------------------------------------- */
 
-static uint32_t count(void)
+uint32_t s5__proc_count(void)
 {
 	/* PAIR dir: acquire */
 	uint32_t chunks = s5__a32_load_acq(&s5__header()->proc_chunks);
@@ -230,7 +230,7 @@ static uint32_t find(uint32_t pid)
 {
 	uint64_t ident = identify(pid);
 
-	for (uint32_t i = 1; i < count(); i++) {
+	for (uint32_t i = 1; i < s5__proc_count(); i++) {
 		const struct s5__proc *p = s5__proc_at(i);
 
 		if (!p)
@@ -247,7 +247,7 @@ static uint32_t find(uint32_t pid)
 static void collect(struct s5__self *self)
 {
 	struct s5__a32 *lock = &s5__header()->reg_lock;
-	uint32_t n = count();
+	uint32_t n = s5__proc_count();
 	uint64_t size = n * sizeof(uint32_t);
 	long p = s5__sys(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -287,7 +287,7 @@ static int claim(struct s5__self *self, uint32_t pid)
 
 	if (err)
 		return err;
-	for (uint32_t i = 1; i < count() && idx == 0; i++) {
+	for (uint32_t i = 1; i < s5__proc_count() && idx == 0; i++) {
 		struct s5__proc *p = s5__proc_at(i);
 
 		if (!p)
@@ -314,7 +314,7 @@ static int make(struct s5__self *self, uint32_t pid)
 	struct s5__header *h = s5__header();
 	int idx = claim(self, pid);
 
-	if (idx == 0 && count()) {
+	if (idx == 0 && s5__proc_count()) {
 		collect(self);
 		idx = claim(self, pid);
 	}

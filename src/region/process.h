@@ -35,6 +35,9 @@ _Static_assert(sizeof(struct s5__proc) == 64, "one line");
 #define S5__PROC_CHUNK (S5__CHUNK_PAGES * S5__PAGE / sizeof(struct s5__proc))
 #define S5__PROCS_MAX  (1024u * (uint32_t)S5__PROC_CHUNK)
 
+/* How many slots there are, free ones included: a bound for walks. */
+uint32_t s5__proc_count(void);
+
 /* The slot of that index (from 1), or NULL. */
 struct s5__proc *s5__proc_at(uint32_t idx);
 

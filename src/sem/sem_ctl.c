@@ -14,13 +14,14 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#define SEMMAP	 1024000000
-#define SEMMNU	 1024000000
-#define SEMUME	 500
-#define SEMUSZ	 20
-#define SEMVMX	 32767
-#define SEMAEM	 32767
-#define HERE_MAX 256u /* values that need no memory of their own */
+#define SEMMAP		 1024000000
+#define SEMMNU		 1024000000
+#define SEMUME		 500
+#define SEMUSZ		 20
+#define SEMVMX		 32767
+#define SEMAEM		 32767
+#define ADJUSTMENTS_MOST (1u << 20)
+#define HERE_MAX	 256u /* values that need no memory of their own */
 
 /* Locks the set of an id for semctl, which has no EINTR. 0 or -EIDRM. */
 static int lock_id(struct s5__self *self, int id, struct s5__semset *set,
@@ -69,7 +70,7 @@ static void fill_stat(struct s5__semset *set, struct semid_ds *ds)
 	ds->sem_perm.cgid = s5__a32_load_rlx(&set->ipc.cgid);
 	ds->sem_perm.mode = (unsigned short)s5__a32_load_rlx(&set->ipc.mode);
 	ds->sem_perm.__seq = (unsigned short)set->ipc.seq;
-	for (uint32_t i = 0; i < set->nsems; i++) {
+	for (uint32_t i = 0; i < s5__set_n(set); i++) {
 		const struct s5__sem *sem = s5__sem_at(set, i);
 		uint64_t t = sem ? s5__a64_load_rlx(&sem->otime) : 0;
 
@@ -78,7 +79,7 @@ static void fill_stat(struct s5__semset *set, struct semid_ds *ds)
 	}
 	ds->sem_otime = (time_t)otime;
 	ds->sem_ctime = set->ipc.ctime;
-	ds->sem_nsems = set->nsems;
+	ds->sem_nsems = s5__set_n(set);
 }
 
 static int stat_set(struct s5__self *self, int id, int cmd, void *user)
@@ -168,7 +169,7 @@ static int remove_set(struct s5__self *self, int id)
 	s->dismantle = S5__KIND_SEM << S5__DISMANTLE_KIND |
 		       ((uint32_t)id % S5__IPC_MNI + 1);
 	self->unfinished |= S5__UNFINISHED_REMOVE;
-	for (uint32_t i = 0; i < set->nsems; i++) {
+	for (uint32_t i = 0; i < s5__set_n(set); i++) {
 		struct s5__sem *sem = s5__sem_at(set, i);
 
 		if (sem)
@@ -205,7 +206,7 @@ static int get_one(struct s5__self *self, int id, int semnum, int cmd)
 	ret = s5__perm_check(&set->ipc, S5__WANT_READ);
 	if (ret)
 		return ret;
-	if (semnum < 0 || (uint32_t)semnum >= set->nsems)
+	if (semnum < 0 || (uint32_t)semnum >= s5__set_n(set))
 		return -EINVAL;
 	ret = lock_settled(self, id, set, &wakes);
 	if (ret)
@@ -264,7 +265,7 @@ static void values_free(struct values *values)
 /* Keeps the fast path away from all words, so that one moment is seen. */
 static void freeze_all(struct s5__semset *set)
 {
-	for (uint32_t i = 0; i < set->nsems; i++) {
+	for (uint32_t i = 0; i < s5__set_n(set); i++) {
 		struct s5__sem *sem = s5__sem_at(set, i);
 
 		if (sem)
@@ -274,7 +275,7 @@ static void freeze_all(struct s5__semset *set)
 
 static void thaw_all(struct s5__semset *set)
 {
-	for (uint32_t i = 0; i < set->nsems; i++) {
+	for (uint32_t i = 0; i < s5__set_n(set); i++) {
 		struct s5__sem *sem = s5__sem_at(set, i);
 
 		if (sem && sem->refs == 0) /* PAIR sem-word: release */
@@ -295,7 +296,7 @@ static int get_all(struct s5__self *self, int id, void *user)
 		return -EINVAL;
 	err = s5__perm_check(&set->ipc, S5__WANT_READ);
 	if (err == 0)
-		err = values_make(&values, set->nsems);
+		err = values_make(&values, s5__set_n(set));
 	if (err)
 		return err;
 	err = lock_settled(self, id, set, &wakes);
@@ -345,11 +346,11 @@ static uint32_t count_adjustments(struct s5__semset *set)
 {
 	uint32_t n = 0, cell = set->undo;
 
-	for (uint32_t k = 0; cell && k < S5__PROCS_MAX; k++) {
+	for (uint32_t k = 0; cell && k < s5__proc_count(); k++) {
 		const struct s5__undo *u = s5__undo_at(cell);
 
 		cell = u ? u->rec_next : 0;
-		for (uint32_t i = 0; u && i < S5__SEMMSL_MOST; i++) {
+		while (u && n < ADJUSTMENTS_MOST) {
 			n += S5__UNDO_ADJ;
 			u = u->next ? s5__undo_at(u->next) : NULL;
 		}
@@ -395,7 +396,7 @@ static int set_values(struct s5__self *self, int id, struct s5__semset *set,
 	set->due = 1;
 	s5__tx_commit(self);
 	(void)s5__set_update(self, set, NULL, &wakes);
-	if (n == set->nsems) {
+	if (n == s5__set_n(set)) {
 		thaw_all(set);
 	} else {
 		const struct s5__op op = {(uint16_t)first, 0, 0, 0};
@@ -417,7 +418,7 @@ static int set_one(struct s5__self *self, int id, int semnum, int value)
 	if (value < 0 || value > SEMVMX)
 		return -ERANGE;
 	set = s5__set_find(id);
-	if (!set || semnum < 0 || (uint32_t)semnum >= set->nsems)
+	if (!set || semnum < 0 || (uint32_t)semnum >= s5__set_n(set))
 		return -EINVAL;
 	err = s5__perm_check(&set->ipc, S5__WANT_WRITE);
 	return err ? err : set_values(self, id, set, (uint32_t)semnum, &v, 1);
@@ -433,7 +434,7 @@ static int set_all(struct s5__self *self, int id, const void *user)
 		return -EINVAL;
 	err = s5__perm_check(&set->ipc, S5__WANT_WRITE);
 	if (err == 0)
-		err = values_make(&values, set->nsems);
+		err = values_make(&values, s5__set_n(set));
 	if (err)
 		return err;
 	if (s5__probe(user, values.n * sizeof(values.v[0]), S5__PROBE_READ)) {
@@ -471,7 +472,7 @@ static int info(int cmd, void *user)
 			continue;
 		highest = (int)i;
 		sets++;
-		sems += set->nsems;
+		sems += s5__set_n(set);
 	}
 	memset(&si, 0, sizeof(si));
 	si.semmni = (int)s5__a64_load_rlx(&h->semmni);

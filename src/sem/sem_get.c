@@ -162,7 +162,7 @@ static void init(uint32_t index, const void *arg)
 /* Every semaphore, with SLOW set until all is committed. */
 static void fill_sems(struct s5__semset *set, uint32_t id)
 {
-	for (uint32_t i = 0; i < set->nsems; i++) {
+	for (uint32_t i = 0; i < s5__set_n(set); i++) {
 		struct s5__sem *sem = s5__sem_at(set, i);
 
 		if (!sem)
@@ -230,7 +230,7 @@ static void mark_used(uint32_t *idle, uint32_t n)
 		if (!s5__lock_firmly(&s5__self, &set->lock))
 			return;
 		cell = set->undo;
-		for (uint32_t k = 0; cell && k < S5__PROCS_MAX; k++) {
+		for (uint32_t k = 0; cell && k < s5__proc_count(); k++) {
 			const struct s5__undo *u = s5__undo_at(cell);
 
 			if (!u)

@@ -331,7 +331,7 @@ static int check(struct call *c)
 	for (uint32_t i = 0; i < c->ops.n; i++) {
 		struct s5__op op = c->ops.array[i];
 
-		if (op.num >= c->set->nsems)
+		if (op.num >= s5__set_n(c->set))
 			return -EFBIG;
 		c->alters |= op.op != 0;
 	}

@@ -36,6 +36,8 @@ struct s5__ops s5__ops_of(const struct s5__slot *w)
 	const struct s5__message *m;
 
 	ops.undo = w->wait_undo;
+	if (ops.n > S5__SEMOPM_MOST)
+		ops.n = 0; /* damaged */
 	if (ops.n > 1) {
 		m = s5__message_at(w->hand);
 		if (!m || m->size / sizeof(struct s5__op) < ops.n)
@@ -237,7 +239,7 @@ static void count_refs(struct s5__semset *set, const struct s5__ops *ops,
  * operations as long as one of these waits (E4). */
 static void merge(struct s5__semset *set)
 {
-	for (uint32_t i = 0; i < set->nsems; i++) {
+	for (uint32_t i = 0; i < s5__set_n(set); i++) {
 		struct s5__sem *sem = s5__sem_at(set, i);
 		uint32_t at = sem ? sem->alter.head : 0;
 
@@ -357,7 +359,7 @@ static void thaw_after(struct s5__semset *set, const struct deed *deed)
 		if (sem)
 			thaw(sem);
 	}
-	for (uint32_t i = 0; deed->n > NUMS_MAX && i < set->nsems; i++) {
+	for (uint32_t i = 0; deed->n > NUMS_MAX && i < s5__set_n(set); i++) {
 		struct s5__sem *sem = s5__sem_at(set, i);
 
 		if (sem)
@@ -407,7 +409,7 @@ static bool sleeps_at(const struct s5__slot *w, const struct s5__semset *set,
 /* E1, from the counts. */
 static void set_slow(struct s5__semset *set)
 {
-	for (uint32_t i = 0; i < set->nsems; i++) {
+	for (uint32_t i = 0; i < s5__set_n(set); i++) {
 		struct s5__sem *sem = s5__sem_at(set, i);
 
 		if (!sem)
@@ -432,7 +434,7 @@ static void rebuild(struct s5__semset *set, uint32_t index)
 	set->complex = 0;
 	set->mixed = 0;
 	set->n_wait = 0;
-	for (uint32_t i = 0; i < set->nsems; i++) {
+	for (uint32_t i = 0; i < s5__set_n(set); i++) {
 		struct s5__sem *sem = s5__sem_at(set, i);
 
 		if (!sem)
@@ -680,7 +682,7 @@ static void wake_zero_after(struct scan *scan, const struct deed *deed)
 		for (uint32_t i = 0; i < deed->n; i++)
 			any |= wake_zero(scan, deed->num[i]);
 	} else {
-		for (uint32_t i = 0; i < scan->set->nsems; i++)
+		for (uint32_t i = 0; i < s5__set_n(scan->set); i++)
 			any |= wake_zero(scan, i);
 	}
 	if (any && scan->set->zero.head)
@@ -755,7 +757,7 @@ static void serve_all(struct scan *scan, const struct s5__ops *ops)
 	if (set->alter.head) {
 		serve_list(scan, &set->alter, -1);
 	} else if (!ops) {
-		for (uint32_t i = 0; i < set->nsems && !scan->stopped; i++)
+		for (uint32_t i = 0; i < s5__set_n(set) && !scan->stopped; i++)
 			serve(scan, i);
 	} else {
 		for (uint32_t i = 0; i < ops->n && !scan->stopped; i++) {
@@ -813,7 +815,7 @@ bool s5__set_release(struct s5__self *self, struct s5__semset *set,
 	if (!release_list(self, set, &set->alter, wakes) ||
 	    !release_list(self, set, &set->zero, wakes))
 		return false;
-	for (uint32_t i = 0; i < set->nsems && set->n_wait; i++) {
+	for (uint32_t i = 0; i < s5__set_n(set) && set->n_wait; i++) {
 		struct s5__sem *sem = s5__sem_at(set, i);
 
 		if (!sem)

@@ -19,6 +19,8 @@ int s5__log_extend(struct s5__self *self, uint32_t n)
 
 	if (n <= S5__LOG_MAX)
 		return 0;
+	if (n > S5__LOG_FAR_MAX)
+		return -ENOMEM;
 	err = s5__pages_take(self, pages);
 	if (err == 0)
 		self->log_cap = S5__LOG_MAX + pages * S5__LOG_PAGE;

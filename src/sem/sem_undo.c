@@ -16,7 +16,7 @@ static struct s5__undo *find_record(struct s5__semset *set, uint32_t proc,
 {
 	uint32_t cell = set->undo;
 
-	for (uint32_t n = 0; cell && n < S5__PROCS_MAX; n++) {
+	for (uint32_t n = 0; cell && n < s5__proc_count(); n++) {
 		struct s5__undo *u = s5__undo_at(cell);
 
 		if (!u)
@@ -212,7 +212,7 @@ bool s5__undo_apply(struct s5__self *self, struct s5__semset *set,
 	uint32_t *link = &set->undo;
 	bool any = false;
 
-	for (uint32_t n = 0; *link && n < S5__PROCS_MAX; n++) {
+	for (uint32_t n = 0; *link && n < s5__proc_count(); n++) {
 		struct s5__undo *u = s5__undo_at(*link);
 		const struct s5__proc *p = u ? s5__proc_at(u->proc) : NULL;
 
@@ -242,7 +242,7 @@ void s5__undo_clear(struct s5__self *self, struct s5__semset *set, uint32_t num)
 {
 	uint32_t cell = set->undo;
 
-	for (uint32_t n = 0; cell && n < S5__PROCS_MAX; n++) {
+	for (uint32_t n = 0; cell && n < s5__proc_count(); n++) {
 		struct s5__undo *u = s5__undo_at(cell);
 		struct s5__adj *adj = s5__undo_find(cell, num);
 
@@ -261,7 +261,7 @@ bool s5__undo_is_foreign(const struct s5__semset *set, uint32_t proc)
 {
 	uint32_t cell = set->undo;
 
-	for (uint32_t n = 0; cell && n < S5__PROCS_MAX; n++) {
+	for (uint32_t n = 0; cell && n < s5__proc_count(); n++) {
 		const struct s5__undo *u = s5__undo_at(cell);
 
 		if (!u)

@@ -39,6 +39,14 @@ extern const struct s5__facility s5__sem_facility;
 struct s5__semset *s5__set_at(uint32_t index);
 /* The set of an id, or NULL if there is none now (EINVAL). No lock. */
 struct s5__semset *s5__set_find(int id);
+/* How many semaphores it has; shared memory, thus bounded. */
+static inline uint32_t s5__set_n(const struct s5__semset *set)
+{
+	uint32_t n = *(const volatile uint32_t *)&set->nsems;
+
+	return n < S5__SEMMSL_MOST ? n : S5__SEMMSL_MOST;
+}
+
 /* The semaphore of that number, or NULL. */
 static inline struct s5__sem *s5__sem_at(struct s5__semset *set, uint32_t num)
 {
