@@ -277,12 +277,12 @@ void s5__defer_leave_slow(void)
 
 void s5__defer_fork_child(void)
 {
-	s5__defer_self.sleep_word = NULL;
+	s5__defer_sleep_on(NULL, NULL);
 }
 
 void s5__defer_thread_exit(void)
 {
-	s5__defer_self.sleep_word = NULL;
+	s5__defer_sleep_on(NULL, NULL);
 	s5__defer_leave();
 }
 

@@ -49,7 +49,7 @@ enum {
  * state        section, wrapper              wrapper
  * todo, mask   wrapper, entering             leaving
  * intr         wrapper                       waiting code
- * sleep_word   waiting code                  wrapper
+ * sleep_*      waiting code                  wrapper
  */
 struct s5__defer {
 	volatile uint32_t state;
@@ -57,6 +57,7 @@ struct s5__defer {
 	volatile uint32_t intr;
 	uint32_t unused;
 	_Atomic uint32_t *volatile sleep_word;
+	_Atomic uint32_t *volatile sleep_seat;
 	volatile uint64_t mask;
 };
 
@@ -112,22 +113,30 @@ static inline uint32_t s5__defer_intr(void)
 	return s5__defer_self.intr;
 }
 
-/* Names the futex word that this thread is about to sleep on, or NULL. The
- * order is: name it, read it, look at results and s5__defer_intr(), sleep. */
-static inline void s5__defer_sleep_on(_Atomic uint32_t *word)
+/*
+ * Names the word that shows others that this thread sleeps, or NULL; and the
+ * futex word, if it sleeps on another. The order is: name it, read it, look at
+ * results and s5__defer_intr(), sleep.
+ */
+static inline void s5__defer_sleep_on(_Atomic uint32_t *word,
+				      _Atomic uint32_t *seat)
 {
+	s5__defer_self.sleep_seat = seat;
 	s5__defer_self.sleep_word = word;
 	atomic_signal_fence(memory_order_seq_cst);
 }
 
-/* Keeps this thread from falling asleep on the word that it named. */
+/* Keeps this thread from falling asleep on what it named. */
 static inline void s5__defer_bump(void)
 {
-	_Atomic uint32_t *word = s5__defer_self.sleep_word;
+	_Atomic uint32_t *words[] = {s5__defer_self.sleep_word,
+				     s5__defer_self.sleep_seat};
 
-	if (word)
-		(void)atomic_fetch_add_explicit(word, S5__SLEEP_BUMP,
-						memory_order_relaxed);
+	for (int i = 0; i < 2; i++)
+		if (words[i])
+			(void)atomic_fetch_add_explicit(words[i],
+							S5__SLEEP_BUMP,
+							memory_order_relaxed);
 }
 
 /* Wraps the handlers that are installed; does something the first time only.

@@ -62,15 +62,28 @@ long s5__sys(long nr, long a, long b, long c, long d, long e, long f)
 	return raw(nr, a, b, c, d, e, f);
 }
 
-long s5__futex_wait(uint32_t *word, uint32_t value,
-		    const struct timespec *deadline)
+long s5__futex_wait_bits(uint32_t *word, uint32_t value, uint32_t bits,
+			 const struct timespec *deadline)
 {
 	/*
 	 * FUTEX_WAIT_BITSET with a timeout is the form that returns EINTR
 	 * after a handler ran even under SA_RESTART (A-054, A-069).
 	 */
 	return s5__sys(SYS_futex, (long)word, FUTEX_WAIT_BITSET, (long)value,
-		       (long)deadline, 0, (long)FUTEX_BITSET_MATCH_ANY);
+		       (long)deadline, 0, (long)bits);
+}
+
+long s5__futex_wait(uint32_t *word, uint32_t value,
+		    const struct timespec *deadline)
+{
+	return s5__futex_wait_bits(word, value, FUTEX_BITSET_MATCH_ANY,
+				   deadline);
+}
+
+long s5__futex_wake_bits(uint32_t *word, uint32_t bits)
+{
+	return s5__sys(SYS_futex, (long)word, FUTEX_WAKE_BITSET, INT32_MAX, 0,
+		       0, (long)bits);
 }
 
 long s5__futex_wake(uint32_t *word, int n)

@@ -26,6 +26,11 @@ long s5__futex_wait(uint32_t *word, uint32_t value,
 		    const struct timespec *deadline);
 /* Wakes at most `n`; returns how many were woken, or -errno. */
 long s5__futex_wake(uint32_t *word, int n);
+/* The same among sleepers that can be told apart: each names bits, and all that
+ * have one of those in a wake are woken. */
+long s5__futex_wait_bits(uint32_t *word, uint32_t value, uint32_t bits,
+			 const struct timespec *deadline);
+long s5__futex_wake_bits(uint32_t *word, uint32_t bits);
 
 /* CLOCK_MONOTONIC in nanoseconds. */
 uint64_t s5__now_ns(void);

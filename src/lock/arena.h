@@ -32,7 +32,8 @@
 #define S5__FIX_SEM_DIR	  11u /* 1 page: page number of each chunk of sets */
 #define S5__FIX_SEM_KEYS  12u /* 4 pages: hash of the keys */
 #define S5__FIX_PROC_DIR  16u /* 1 page: page number of each process chunk */
-#define S5__FIX_PAGES	  17u
+#define S5__FIX_SEATS	  17u /* 2 pages: futex words, by CPU */
+#define S5__FIX_PAGES	  19u
 
 #define S5__SLOT_CHUNK	4096u /* chunks of 8 thread slots of 2 KiB */
 #define S5__SLOTS_MAX	(S5__SLOT_CHUNK * 8u)

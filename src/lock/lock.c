@@ -12,6 +12,7 @@
 #include "lock.h"
 
 #include "../base/defer.h"
+#include "seat.h"
 
 #include <linux/membarrier.h>
 #include <sched.h>
@@ -113,14 +114,6 @@ static void publish(struct s5__wake_entry *e)
 	}
 }
 
-static void wake(const struct s5__wake_entry *e)
-{
-	struct s5__slot *w = s5__slot_at(e->slot);
-
-	if (w)
-		(void)s5__futex_wake(s5__a32_raw(&w->wait_word), INT32_MAX);
-}
-
 void s5__wake_publish(struct s5__self *self)
 {
 	while (self->wake_done < self->wake_n) {
@@ -131,11 +124,13 @@ void s5__wake_publish(struct s5__self *self)
 
 void s5__wake_flush_slow(struct s5__self *self)
 {
-	for (uint32_t i = 0; i < self->wake_n; i++) {
-		S5_CRASH_POINT("wake-before");
+	uint32_t whom[S5__WAKE_MAX];
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < self->wake_n && i < S5__WAKE_MAX; i++)
 		if (self->slot->wake[i].asleep)
-			wake(&self->slot->wake[i]);
-	}
+			whom[n++] = self->slot->wake[i].slot;
+	s5__wake_many(whom, n);
 	self->wake_n = 0;
 	self->wake_done = 0;
 	s5__a64_store_rlx(&self->slot->commit, 0);
@@ -159,7 +154,7 @@ static void finish_wakes(struct s5__slot *dead)
 		n = S5__WAKE_MAX;
 	for (uint32_t i = 0; i < n; i++) {
 		publish(&dead->wake[i]);
-		wake(&dead->wake[i]);
+		s5__wake_many(&dead->wake[i].slot, 1);
 	}
 	s5__order();
 	s5__a64_store_rlx(&dead->commit, 0);

@@ -120,6 +120,8 @@ struct s5__wake_entry {
  * hollow,dismantle  settler of the dead     object/heap lock
  * wait_word     owner, wakers           atomic       yes, futex word
  *                                                    [PAIR wait-result]
+ * wait_seat     owner                   -            by who woke it
+ *                                                    [PAIR seat]
  * wait_*,prev,next,result  owner,       object lock  no
  *               wakers
  * Death       the kernel sets FUTEX_OWNER_DIED in `word`, because the
@@ -170,7 +172,7 @@ struct s5__slot {
 	uint64_t wait_since;	   /* CLOCK_MONOTONIC ns; for display */
 	struct s5__a64 wait_stamp; /* when it last looked; ns */
 	uint32_t room;	     /* kind of what it waits, or waited last, for */
-	uint32_t wait_cpu;   /* where it went to sleep */
+	uint32_t wait_seat;  /* seat + 1 that it sleeps on; 0: `wait_word` */
 	uint32_t wait_block; /* semaphores: operation that it sleeps on */
 	uint32_t wait_undo;  /* semaphores: its undo record's cell, or 0 */
 	uint32_t hollow;     /* S5__HOLLOW_*; exact */

@@ -7,10 +7,15 @@
  * system call is due. A handler that runs in the sleeper's thread adds to the
  * word (s5__defer_bump), so one between the last look and the sleep makes the
  * futex call return at once. A spurious wake costs one more look.
+ *
+ * On a seat the futex word is another. The sleeper reads that one first, then
+ * its own; the waker changes its own, then that one. So either the sleeper sees
+ * DONE, or its futex call finds another value, or it sleeps before the wake.
  */
 #include "wait.h"
 
 #include "../base/defer.h"
+#include "seat.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -135,29 +140,57 @@ bool s5__wait_revoke(struct s5__slot *s)
 	}
 }
 
-static void sleep_once(struct s5__slot *s, uint32_t v, uint64_t until,
-		       bool cancel)
+/* Where a call sleeps: on its slot's word, or on a seat. */
+struct bed {
+	struct s5__a32 *word;
+	uint32_t bits;
+	bool cancel;
+	bool made; /* wakers know of it */
+};
+
+static struct bed choose_bed(struct s5__slot *s, bool seated, bool cancel)
+{
+	struct bed bed = {&s->wait_word, FUTEX_BITSET_MATCH_ANY, cancel, false};
+	uint32_t seat = 0;
+
+	if (seated) {
+		seat = s5__seat_take();
+		bed.word = s5__seat_word(seat);
+		bed.bits = s5__seat_bit(seat);
+		seat++;
+	}
+	s->wait_seat = seat;
+	return bed;
+}
+
+/* `v` was seen in the slot's word, after `seen` in the bed's. */
+static void sleep_once(struct s5__slot *s, struct bed *bed, uint32_t v,
+		       uint32_t seen, uint64_t until)
 {
 	struct timespec t = {(time_t)(until / 1000000000u),
 			     (long)(until % 1000000000u)};
 	int old = 0;
 
-	if (!(v & S5__WAIT_ASLEEP)) {
+	/* Even if the flag is set from an earlier bed: who sets DONE after
+	 * this finds the new one. */
+	if (!bed->made) {
 		if (!s5__a32_cas_full(&s->wait_word, v, v | S5__WAIT_ASLEEP))
 			return;
-		v |= S5__WAIT_ASLEEP;
+		bed->made = true;
+		if (bed->word == &s->wait_word)
+			seen = v | S5__WAIT_ASLEEP;
 	}
-	if (cancel)
+	if (bed->cancel)
 		(void)pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &old);
-	(void)s5__futex_wait(s5__a32_raw(&s->wait_word), v, &t);
-	if (cancel)
+	(void)s5__futex_wait_bits(s5__a32_raw(bed->word), seen, bed->bits, &t);
+	if (bed->cancel)
 		(void)pthread_setcanceltype(old, &old);
 }
 
 #define STAMP_OLD_NS (S5__WAIT_LOOK_NS + S5__WAIT_LOOK_NS / 2)
 
-enum s5__wait_end s5__wait(struct s5__self *self, uint64_t deadline,
-			   bool cancel, uint32_t event)
+static enum s5__wait_end wait_in_bed(struct s5__self *self, uint64_t deadline,
+				     bool cancel, uint32_t event, bool seated)
 {
 	struct s5__slot *s = self->slot;
 	uint32_t gen = self->wait_gen;
@@ -165,14 +198,18 @@ enum s5__wait_end s5__wait(struct s5__self *self, uint64_t deadline,
 	enum s5__wait_end end = S5__WAIT_END_LOOK;
 	uint64_t now = s5__now_ns();
 	uint64_t look = now + S5__WAIT_LOOK_NS;
+	struct bed bed;
 
 	s5__a64_store_rlx(&s->wait_stamp, now); /* for those who look at us */
 	if (event != S5__NO_SPIN)
 		(void)s5__spin_while(self, &s->wait_word, 0, event,
 				     S5__PACE_REPLY);
-	s5__defer_sleep_on(&s->wait_word.v);
+	bed = choose_bed(s, seated, cancel);
+	s5__defer_sleep_on(&s->wait_word.v, seated ? &bed.word->v : NULL);
 	gap = s5__let_in(self);
 	for (;;) {
+		/* PAIR seat: acquire; before the result. */
+		uint32_t seen = s5__a32_load_acq(bed.word);
 		/* PAIR wait-result: acquire */
 		uint32_t v = s5__a32_load_acq(&s->wait_word);
 
@@ -194,16 +231,28 @@ enum s5__wait_end s5__wait(struct s5__self *self, uint64_t deadline,
 		}
 		if (now >= look)
 			break;
-		sleep_once(s, v, deadline && deadline < look ? deadline : look,
-			   cancel);
+		sleep_once(s, &bed, v, seen,
+			   deadline && deadline < look ? deadline : look);
 		now = s5__now_ns();
 	}
 	/* In this order: a handler that jumps away has either bumped the word,
 	 * so that wakers pass us over, or waits until the call's end. */
 	if (!s5__shut_out(self, &gap))
 		end = S5__WAIT_END_INTR;
-	s5__defer_sleep_on(NULL);
+	s5__defer_sleep_on(NULL, NULL);
 	return end;
+}
+
+enum s5__wait_end s5__wait(struct s5__self *self, uint64_t deadline,
+			   bool cancel, uint32_t event)
+{
+	return wait_in_bed(self, deadline, cancel, event, false);
+}
+
+enum s5__wait_end s5__wait_seated(struct s5__self *self, uint64_t deadline,
+				  bool cancel, uint32_t event)
+{
+	return wait_in_bed(self, deadline, cancel, event, true);
 }
 
 bool s5__slot_is_stopped(const struct s5__slot *w)

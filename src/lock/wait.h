@@ -45,6 +45,10 @@ static inline void s5__wait_prepare(struct s5__self *self, uint32_t room)
 enum s5__wait_end s5__wait(struct s5__self *self, uint64_t deadline,
 			   bool cancel, uint32_t event);
 
+/* The same on a seat (seat.h), for whoever may be woken with many others. */
+enum s5__wait_end s5__wait_seated(struct s5__self *self, uint64_t deadline,
+				  bool cancel, uint32_t event);
+
 /* The owner's claim on a published result; false if it was taken back. */
 static inline bool s5__wait_accept(struct s5__self *self)
 {

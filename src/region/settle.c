@@ -9,6 +9,8 @@
  */
 #include "enter.h"
 
+#include "../lock/seat.h"
+
 #include <sys/syscall.h>
 
 /* Is this word a lock? Then its owner says that it holds it. One that nobody
@@ -48,13 +50,8 @@ static void settle_wakes(struct s5__slot *dead)
 
 	if (n > S5__WAKE_MAX)
 		n = S5__WAKE_MAX;
-	for (uint32_t i = 0; i < n; i++) {
-		struct s5__slot *w = s5__slot_at(dead->wake[i].slot);
-
-		if (w)
-			(void)s5__futex_wake(s5__a32_raw(&w->wait_word),
-					     INT32_MAX);
-	}
+	for (uint32_t i = 0; i < n; i++)
+		s5__wake_many(&dead->wake[i].slot, 1);
 }
 
 /*

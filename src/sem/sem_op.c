@@ -154,7 +154,7 @@ static int sleep_for_result(struct s5__self *self, struct call *c)
 
 		if (watching && (until == 0 || until > now + UNDO_NS))
 			until = now + UNDO_NS;
-		end = s5__wait(self, until, false, event);
+		end = s5__wait_seated(self, until, false, event);
 		event = S5__NO_SPIN;
 		if (self->wait_gen != c->gen)
 			return -EINTR;
@@ -186,7 +186,6 @@ static void go_to_sleep(struct s5__self *self, struct call *c, uint32_t block)
 	s->wait_obj = c->id % S5__IPC_MNI;
 	s->wait_id = c->id + 1;
 	s->wait_since = s5__now_ns();
-	s->wait_cpu = s5__cpu();
 	s5__a64_store_rlx(&s->wait_stamp, s->wait_since);
 	s5__sleeper_link(self, c->set, &c->ops, block);
 }

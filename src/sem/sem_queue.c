@@ -513,36 +513,6 @@ void s5__set_settle(struct s5__self *self, struct s5__semset *set,
 		(void)s5__undo_apply(self, set, wakes);
 }
 
-/* W7: those that slept on one CPU are woken together. */
-static void wake_all(struct s5__wakes *wakes)
-{
-	uint32_t left = wakes->n, cpu = 0;
-
-	while (left > 0) {
-		uint32_t next = UINT32_MAX;
-
-		for (uint32_t i = 0; i < wakes->n; i++) {
-			struct s5__slot *w = s5__slot_at(wakes->slot[i]);
-			uint32_t at = w ? w->wait_cpu & S5__EVENT_CPU : 0;
-
-			if (wakes->slot[i] == 0)
-				continue;
-			if (at <= cpu || !w) {
-				if (w)
-					(void)s5__futex_wake(
-						s5__a32_raw(&w->wait_word),
-						INT32_MAX);
-				wakes->slot[i] = 0;
-				left--;
-			} else if (at < next) {
-				next = at;
-			}
-		}
-		cpu = next;
-	}
-	wakes->n = 0;
-}
-
 void s5__set_unlock(struct s5__self *self, struct s5__semset *set,
 		    struct s5__wakes *wakes)
 {
@@ -552,8 +522,10 @@ void s5__set_unlock(struct s5__self *self, struct s5__semset *set,
 	set->busy = 0;
 	s5__unlock(self, &set->lock);
 	S5_CRASH_POINT("sem-unlocked");
-	if (S5_UNLIKELY(wakes->n))
-		wake_all(wakes);
+	if (S5_UNLIKELY(wakes->n)) {
+		s5__wake_many(wakes->slot, wakes->n); /* W7 */
+		wakes->n = 0;
+	}
 }
 
 /* --- who can proceed --------------------------------------------------------

@@ -5,6 +5,7 @@
 #ifndef S5_SEM_SEMSET_H
 #define S5_SEM_SEMSET_H
 
+#include "../lock/seat.h"
 #include "../lock/wait.h"
 #include "../region/names.h"
 #include "../region/process.h"

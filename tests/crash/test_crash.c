@@ -337,6 +337,7 @@ static void kill_at_steps(const struct scene *scene, int runs, long most)
 static bool is_of_semaphores(const char *name)
 {
 	return strncmp(name, "sem-", 4) == 0 ||
+	       strncmp(name, "wake-seat-", 10) == 0 ||
 	       strncmp(name, "undo-", 5) == 0 ||
 	       strncmp(name, "proc-", 5) == 0 ||
 	       strcmp(name, "pages-let-go") == 0 ||

@@ -492,16 +492,18 @@ TEST(no_room_to_queue)
 
 TEST(handlers_are_counted_and_bump)
 {
-	_Atomic uint32_t word = 3;
+	_Atomic uint32_t word = 3, seat = 7;
 	uint32_t before;
 
 	install(SIGUSR1, (void *)note, SA_SIGINFO);
 	before = s5__defer_intr();
 	raise(SIGUSR1);
 	CHECK_EQ_INT(s5__defer_intr() - before, 1);
-	s5__defer_sleep_on(&word);
+	s5__defer_sleep_on(&word, &seat);
 	raise(SIGUSR1);
 	CHECK_EQ_INT(word, 3 + S5__SLEEP_BUMP);
+	CHECK_EQ_INT(seat, 7 + S5__SLEEP_BUMP);
+	s5__defer_sleep_on(&word, NULL);
 	s5__defer_enter();
 	raise(SIGUSR1);
 	CHECK_EQ_INT(word, 3 + S5__SLEEP_BUMP);
@@ -509,9 +511,11 @@ TEST(handlers_are_counted_and_bump)
 	s5__defer_leave();
 	CHECK_EQ_INT(word, 3 + 2 * S5__SLEEP_BUMP);
 	CHECK_EQ_INT(s5__defer_intr() - before, 3);
+	s5__defer_sleep_on(&word, &seat);
 	s5__defer_fork_child();
 	raise(SIGUSR1);
 	CHECK_EQ_INT(word, 3 + 2 * S5__SLEEP_BUMP);
+	CHECK_EQ_INT(seat, 7 + S5__SLEEP_BUMP);
 }
 
 static void *end_inside(void *arg)
