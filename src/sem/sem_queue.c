@@ -809,15 +809,16 @@ static bool has_left(struct s5__slot *w)
 /* The operation that a sleeper waits for now. What is noted may be one that it
  * waited for before, as not all are tried again (must_restart()). */
 static uint32_t blocking_now(struct s5__self *self, struct s5__semset *set,
-			     struct s5__slot *w, const struct s5__ops *ops)
+			     const struct s5__slot *w,
+			     const struct s5__ops *ops)
 {
 	uint32_t block = w->wait_block;
 
 	if (ops->n < 2 || s5__ops_log(ops->n) > s5__tx_room(self))
 		return block;
 	if (s5__ops_perform(self, set, ops, &block) == 1)
-		w->wait_block = block;
-	else if (self->log_n)
+		return block;
+	if (self->log_n)
 		s5__tx_abort(self);
 	return w->wait_block;
 }
