@@ -105,6 +105,13 @@ const struct bench_ops bench_kernel_ops = {
 	kernel_semget, kernel_semtimedop, kernel_semctl,
 };
 
+static int sysfive_semctl(int id, int number, int command,
+			  union bench_semun arg)
+{
+	return s5_semctl(id, number, command, arg);
+}
+
 const struct bench_ops bench_sysfive_ops = {
-	s5_msgget, s5_msgsnd, s5_msgrcv, s5_msgctl, NULL, NULL, NULL,
+	s5_msgget, s5_msgsnd,	  s5_msgrcv,	  s5_msgctl,
+	s5_semget, s5_semtimedop, sysfive_semctl,
 };

@@ -59,11 +59,11 @@ int s5_ns_limit_set(const char *name, uint64_t value);
 const char *s5_ns_limit_name(unsigned i);
 
 /*
- * The queue's lock was not to be had: its owner is stopped, or gets no CPU. The
- * values were read without it and need not fit together.
+ * The object's lock was not to be had: its owner is stopped, or gets no CPU.
+ * The values were read without it and need not fit together.
  */
 #define S5_INFO_UNLOCKED 1u
-/* This process may change and remove the queue. */
+/* This process may change and remove the object. */
 #define S5_INFO_CONTROL 2u
 
 /* A message queue at one moment. */
@@ -132,6 +132,76 @@ int s5_msgq_info_get(int msqid, struct s5_msgq_info *ret_info);
 /* Who waits at the queue of that id; at any queue, if it is -1. In no order. */
 int s5_msgq_waiter_next(uint32_t *cursor, int msqid,
 			struct s5_waiter_info *ret_info);
+
+/* A set of semaphores at one moment. */
+struct s5_semset_info {
+	int32_t semid;
+	int32_t key;
+	uint32_t uid, gid;   /* owner */
+	uint32_t cuid, cgid; /* creator */
+	uint32_t mode;	     /* permission bits */
+	uint32_t flags;	     /* S5_INFO_... */
+	int32_t held_pid;    /* S5_INFO_UNLOCKED: whose lock it is, if known */
+	uint32_t nsems;	     /* semaphores */
+	uint32_t waiters;    /* threads that wait at it */
+	uint32_t undoers;    /* processes that hold adjustments for it */
+	int64_t otime;	     /* last semop: s since the Epoch, or 0 */
+	int64_t ctime;	     /* last change, or creation */
+	uint64_t unused[4];
+};
+
+/* One semaphore. */
+struct s5_sem_info {
+	int32_t semid;
+	uint32_t number; /* from 0 */
+	uint32_t value;
+	int32_t pid;	/* that changed it last, or 0 */
+	uint32_t ncnt;	/* threads that wait for it to grow */
+	uint32_t zcnt;	/* threads that wait for it to be 0 */
+	uint32_t flags; /* S5_INFO_UNLOCKED */
+	uint32_t unused0;
+	uint64_t unused[2];
+};
+
+/* A thread that waits at a set, and the operation at which it got stuck. */
+struct s5_sem_waiter_info {
+	int32_t semid;
+	uint32_t number;  /* of the semaphore */
+	int32_t op;	  /* below 0: how much it takes; 0: it waits for 0 */
+	uint32_t nsops;	  /* operations in its call */
+	int32_t pid, tid; /* as its own pid namespace numbers them */
+	uint64_t pid_ns;  /* inode of that namespace, 0 if unknown */
+	uint32_t euid;	  /* when it joined; in its own user namespace */
+	uint32_t flags;	  /* S5_INFO_UNLOCKED */
+	uint64_t since;	  /* CLOCK_MONOTONIC, ns */
+	uint64_t order;	  /* of arrival, among those of its set */
+	uint64_t unused[4];
+};
+
+/* What will be added to a semaphore when a process ends (SEM_UNDO). */
+struct s5_sem_undo_info {
+	int32_t semid;
+	uint32_t number;
+	int32_t adjust;	 /* not 0 */
+	int32_t pid;	 /* as its own pid namespace numbers it */
+	uint64_t pid_ns; /* inode of that namespace, 0 if unknown */
+	uint32_t flags;	 /* S5_INFO_UNLOCKED */
+	uint32_t unused0;
+	uint64_t unused[2];
+};
+
+/* As above: sets, one set, and who waits at one or, with -1, at any. */
+int s5_semset_info_next(uint32_t *cursor, struct s5_semset_info *ret_info);
+int s5_semset_info_get(int semid, struct s5_semset_info *ret_info);
+int s5_sem_waiter_next(uint32_t *cursor, int semid,
+		       struct s5_sem_waiter_info *ret_info);
+
+/* That semaphore of a set: 0, or -errno; -EINVAL also if there is none. */
+int s5_sem_info_get(int semid, uint32_t number, struct s5_sem_info *ret_info);
+
+/* The adjustments of a set, of each process and semaphore. In no order. */
+int s5_sem_undo_next(uint64_t *cursor, int semid,
+		     struct s5_sem_undo_info *ret_info);
 
 #ifdef __cplusplus
 }

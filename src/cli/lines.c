@@ -7,8 +7,10 @@
  */
 #include "ls.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -146,4 +148,18 @@ void ls_set_since(struct ls_line *line, int at_since, int at_seconds,
 	waited = (now - since) / 1000000000U;
 	ls_set_count(line, at_seconds, waited);
 	ls_set_time(line, at_since, time(NULL) - (int64_t)waited);
+}
+
+int ls_grow(void **list, size_t n, size_t *room, size_t size)
+{
+	void *more;
+
+	if (n < *room)
+		return 0;
+	more = reallocarray(*list, *room * 2 + 16, size);
+	if (!more)
+		return -ENOMEM;
+	*list = more;
+	*room = *room * 2 + 16;
+	return 0;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ls.c - sysfive ls: message queues, and who waits at them
+ * ls.c - sysfive ls: the options, and message queues
  *
- * The namespace is read through sysfive/admin.h, one queue at a time: the list
- * is no snapshot.  waiters.c has the other table.
+ * The namespace is read through sysfive/admin.h, one object at a time: the list
+ * is no snapshot.  waiters.c and sets.c have the other tables.
  */
 #include "ls.h"
 
@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "object.h"
 #include "sysfive/admin.h"
 
 enum {
@@ -76,6 +77,10 @@ static const struct cli_columns queue_columns = {"queues", column, N_COLUMNS};
 
 static const struct option options[] = {
 	{"dir", required_argument, NULL, 'd'},
+	{"queues", no_argument, NULL, 'q'},
+	{"semaphores", no_argument, NULL, 's'},
+	{"each", no_argument, NULL, 'e'},
+	{"undo", no_argument, NULL, 'u'},
 	{"waiters", no_argument, NULL, 'w'},
 	{"json", no_argument, NULL, 'J'},
 	{"columns", required_argument, NULL, 'o'},
@@ -84,25 +89,56 @@ static const struct option options[] = {
 	{NULL, 0, NULL, 0},
 };
 
+static int add_queues(struct cli_table *table,
+		      const struct ls_request *request);
+
+/* By enum ls_view. */
+static const struct {
+	const char *options;
+	const struct cli_kind *kind;
+	const struct cli_columns *columns;
+	int (*add)(struct cli_table *table, const struct ls_request *request);
+} views[] = {
+	[LS_QUEUES] = {"-q", &cli_queues, &queue_columns, add_queues},
+	[LS_QUEUE_WAITERS] = {"-qw", &cli_queues, &ls_waiter_columns,
+			      ls_add_waiters},
+	[LS_SETS] = {"-s", &cli_sets, &ls_set_columns, ls_add_sets},
+	[LS_SEMAPHORES] = {"-se", &cli_sets, &ls_semaphore_columns,
+			   ls_add_semaphores},
+	[LS_SET_WAITERS] = {"-sw", &cli_sets, &ls_set_waiter_columns,
+			    ls_add_set_waiters},
+	[LS_UNDO] = {"-su", &cli_sets, &ls_undo_columns, ls_add_undo},
+};
+
 static int print_help(void)
 {
+	size_t i;
+
 	puts("Usage: sysfive ls [OPTION]... [ID]...\n"
 	     "\n"
-	     "Lists the message queues of a namespace, all or those with an\n"
-	     "ID, or the threads that wait at them.\n"
+	     "Lists the message queues or the semaphore sets of a namespace,\n"
+	     "all or those with an ID, or what is about them.\n"
 	     "\n"
 	     "Options:\n"
 	     "  -d, --dir DIR       the namespace in DIR instead of\n"
 	     "                      $SYSFIVE_DIR or the default\n"
-	     "  -w, --waiters       list who waits, since when and for what\n"
+	     "  -q, --queues        message queues (if none of -q, -s is "
+	     "given)\n"
+	     "  -s, --semaphores    semaphore sets\n"
+	     "  -w, --waiters       who waits at them, since when and for "
+	     "what\n"
+	     "  -e, --each          with -s: each semaphore, and its value\n"
+	     "  -u, --undo          with -s: what will be added to semaphores\n"
+	     "                      when a process ends (SEM_UNDO)\n"
 	     "  -J, --json          print JSON, with all columns\n"
 	     "  -o, --columns LIST  show these columns, with commas between\n"
 	     "  -n, --noheadings    leave the columns' names out\n"
 	     "  -h, --help          show this text");
-	cli_table_help(&queue_columns);
-	printf("\nWith --waiters:");
-	cli_table_help(&ls_waiter_columns);
-	puts("\nExit status: 0 done; 1 if the namespace or a queue that is\n"
+	for (i = 0; i < sizeof(views) / sizeof(views[0]); i++) {
+		printf("\nWith %s:", views[i].options);
+		cli_table_help(views[i].columns);
+	}
+	puts("\nExit status: 0 done; 1 if the namespace or an object that is\n"
 	     "named is not there; 2 wrong usage.");
 	return cli_close_stdout(CLI_DONE);
 }
@@ -169,19 +205,17 @@ static int add_queue(struct cli_table *table, const struct s5_msgq_info *info)
 	return cli_table_add(table, line.cell);
 }
 
-static void warn_held(const struct s5_msgq_info *info)
+void ls_warn_held(const char *name, int id, int32_t pid)
 {
-	if (!(info->flags & S5_INFO_UNLOCKED))
-		return;
-	if (info->held_pid > 0)
-		cli_warn("queue %d is kept locked by process %d, so its values "
+	if (pid > 0)
+		cli_warn("%s %d is kept locked by process %d, so its values "
 			 "may not fit together; if that is stopped, let it go "
 			 "on (kill -CONT %d)",
-			 info->msqid, info->held_pid, info->held_pid);
+			 name, id, pid, pid);
 	else
-		cli_warn("the lock of queue %d is not to be had, so its values "
+		cli_warn("the lock of %s %d is not to be had, so its values "
 			 "may not fit together; its memory may be damaged",
-			 info->msqid);
+			 name, id);
 }
 
 static int add_queues(struct cli_table *table, const struct ls_request *request)
@@ -196,29 +230,31 @@ static int add_queues(struct cli_table *table, const struct ls_request *request)
 			return found;
 		if (!ls_is_wanted(request, info.msqid))
 			continue;
-		warn_held(&info);
+		if (info.flags & S5_INFO_UNLOCKED)
+			ls_warn_held("queue", info.msqid, info.held_pid);
 		err = add_queue(table, &info);
 	}
 	return err;
 }
 
-/* Says which of the queues that are named are not there. */
+/* Says which of the objects that are named are not there. */
 static int check_named(const struct ls_request *request)
 {
-	struct s5_msgq_info info;
+	const struct cli_kind *kind = views[request->view].kind;
+	struct cli_object object;
 	int status = CLI_DONE;
 	size_t i;
 
 	for (i = 0; i < request->n; i++) {
-		int err = s5_msgq_info_get(request->id[i], &info);
+		int err = kind->get(request->id[i], &object);
 
 		if (err == 0)
 			continue;
 		if (err != -EINVAL)
 			return cli_ns_unreadable(err);
-		cli_error("there is no message queue with id %d; 'sysfive ls' "
-			  "without an id shows all",
-			  request->id[i]);
+		cli_error("there is no %s with id %d; '%s' without an id shows "
+			  "all",
+			  kind->full_name, request->id[i], kind->list);
 		status = CLI_FAILED;
 	}
 	return status;
@@ -231,16 +267,13 @@ static int list(const struct ls_request *request)
 	int err;
 
 	/* The columns first: a wrong command line should always be told. */
-	status = ls_open(&table,
-			 request->waiters ? &ls_waiter_columns : &queue_columns,
-			 request);
+	status = ls_open(&table, views[request->view].columns, request);
 	if (!status)
 		status = cli_ns_open(request->dir, false);
 	if (status)
 		return status;
 	status = check_named(request);
-	err = request->waiters ? ls_add_waiters(&table, request)
-			       : add_queues(&table, request);
+	err = views[request->view].add(&table, request);
 	if (err)
 		return cli_ns_unreadable(err);
 	err = cli_table_close(&table);
@@ -251,19 +284,58 @@ static int list(const struct ls_request *request)
 	return cli_close_stdout(status);
 }
 
+/* The options that choose what is listed. */
+struct choice {
+	bool queues, sets;
+	bool waiters, each, undo;
+};
+
+static int choose_view(const struct choice *choice, struct ls_request *request)
+{
+	if (choice->queues && choice->sets)
+		return cli_usage("either -q or -s");
+	if (choice->waiters + choice->each + choice->undo > 1)
+		return cli_usage("one of -w, -e, -u");
+	if (!choice->sets && (choice->each || choice->undo))
+		return cli_usage("-e and -u are about semaphores: add -s");
+	if (choice->each)
+		request->view = LS_SEMAPHORES;
+	else if (choice->undo)
+		request->view = LS_UNDO;
+	else if (choice->waiters)
+		request->view =
+			choice->sets ? LS_SET_WAITERS : LS_QUEUE_WAITERS;
+	else
+		request->view = choice->sets ? LS_SETS : LS_QUEUES;
+	return CLI_DONE;
+}
+
 /* CLI_DONE, an exit status, or -1 if the help text was asked for. */
 static int parse_options(int argc, char **argv, struct ls_request *request)
 {
+	struct choice choice = {0};
 	int option;
 
-	while ((option = getopt_long(argc, argv, "d:wJo:nh", options, NULL)) !=
-	       -1) {
+	while ((option = getopt_long(argc, argv, "d:qsweuJo:nh", options,
+				     NULL)) != -1) {
 		switch (option) {
 		case 'd':
 			request->dir = optarg;
 			break;
+		case 'q':
+			choice.queues = true;
+			break;
+		case 's':
+			choice.sets = true;
+			break;
 		case 'w':
-			request->waiters = true;
+			choice.waiters = true;
+			break;
+		case 'e':
+			choice.each = true;
+			break;
+		case 'u':
+			choice.undo = true;
 			break;
 		case 'J':
 			request->json = true;
@@ -280,7 +352,7 @@ static int parse_options(int argc, char **argv, struct ls_request *request)
 			return cli_usage(NULL);
 		}
 	}
-	return CLI_DONE;
+	return choose_view(&choice, request);
 }
 
 static int parse_ids(int n, char **words, struct ls_request *request)
@@ -294,8 +366,7 @@ static int parse_ids(int n, char **words, struct ls_request *request)
 	}
 	for (i = 0; i < n; i++)
 		if (cli_text_to_id(words[i], &request->id[request->n++]))
-			return cli_usage("'%s' is not the id of a queue",
-					 words[i]);
+			return cli_usage("'%s' is not an id", words[i]);
 	return CLI_DONE;
 }
 

@@ -11,14 +11,24 @@
 
 #include "table.h"
 
+/* What is listed. */
+enum ls_view {
+	LS_QUEUES,
+	LS_QUEUE_WAITERS,
+	LS_SETS,
+	LS_SEMAPHORES,
+	LS_SET_WAITERS,
+	LS_UNDO,
+};
+
 struct ls_request {
 	const char *dir;
 	const char *columns;
+	enum ls_view view;
 	bool json;
 	bool no_headings;
-	bool waiters;
 	size_t n;
-	int *id; /* the queues that are named; all if n is 0 */
+	int *id; /* the objects that are named; all if n is 0 */
 };
 
 /* The cells of one line; those that are not there are NULL. */
@@ -57,7 +67,7 @@ void ls_set_process(struct ls_line *line, int at_command, int at_state,
 void ls_set_since(struct ls_line *line, int at_since, int at_seconds,
 		  uint64_t since);
 
-/* Is that queue named, or are all? */
+/* Is that object named, or are all? */
 bool ls_is_wanted(const struct ls_request *request, int id);
 
 /* Opens a table for the request.  CLI_DONE, or another status after saying
@@ -65,9 +75,24 @@ bool ls_is_wanted(const struct ls_request *request, int id);
 int ls_open(struct cli_table *table, const struct cli_columns *columns,
 	    const struct ls_request *request);
 
-extern const struct cli_columns ls_waiter_columns;
+/* Room for one more of that size in an array of n.  0 or -ENOMEM. */
+int ls_grow(void **list, size_t n, size_t *room, size_t size);
 
-/* Adds a line for each waiter.  0 or -errno. */
+/* Warns of an object that somebody keeps locked. */
+void ls_warn_held(const char *name, int id, int32_t pid);
+
+/* The tables, and what adds their lines: 0 or -errno. */
+extern const struct cli_columns ls_waiter_columns;
 int ls_add_waiters(struct cli_table *table, const struct ls_request *request);
+extern const struct cli_columns ls_set_columns;
+int ls_add_sets(struct cli_table *table, const struct ls_request *request);
+extern const struct cli_columns ls_semaphore_columns;
+int ls_add_semaphores(struct cli_table *table,
+		      const struct ls_request *request);
+extern const struct cli_columns ls_set_waiter_columns;
+int ls_add_set_waiters(struct cli_table *table,
+		       const struct ls_request *request);
+extern const struct cli_columns ls_undo_columns;
+int ls_add_undo(struct cli_table *table, const struct ls_request *request);
 
 #endif

@@ -28,5 +28,6 @@ struct cli_kind {
 };
 
 extern const struct cli_kind cli_queues;
+extern const struct cli_kind cli_sets;
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rm.c - sysfive rm: removes message queues
+ * rm.c - sysfive rm: removes message queues or semaphore sets
  *
- * All selectors are read before the first queue is removed.  Each that cannot
+ * All selectors are read before the first object is removed.  Each that cannot
  * be removed is told, and the others are removed all the same.
  */
 #include "cli.h"
@@ -36,6 +36,8 @@ struct request {
 
 static const struct option options[] = {
 	{"dir", required_argument, NULL, 'd'},
+	{"queues", no_argument, NULL, 'q'},
+	{"semaphores", no_argument, NULL, 's'},
 	{"key", required_argument, NULL, 'k'},
 	{"all", no_argument, NULL, 'a'},
 	{"dry-run", no_argument, NULL, 'n'},
@@ -49,21 +51,23 @@ static int print_help(void)
 	     "       sysfive rm [OPTION]... --key KEY [--key KEY]...\n"
 	     "       sysfive rm [OPTION]... --all\n"
 	     "\n"
-	     "Removes message queues, with the messages in them. Whoever "
-	     "waits\n"
-	     "at one is told that it is gone (EIDRM).\n"
+	     "Removes message queues, with the messages in them, or "
+	     "semaphore\n"
+	     "sets. Whoever waits at one is told that it is gone (EIDRM).\n"
 	     "\n"
 	     "Options:\n"
-	     "  -d, --dir DIR   the namespace in DIR instead of $SYSFIVE_DIR\n"
-	     "                  or the default\n"
-	     "  -k, --key KEY   the queue with that key, decimal or 0x...; "
-	     "may\n"
-	     "                  be given several times, and beside IDs\n"
-	     "  -a, --all       all queues of the namespace\n"
-	     "  -n, --dry-run   only say what would be removed\n"
-	     "  -h, --help      show this text\n"
+	     "  -d, --dir DIR     the namespace in DIR instead of\n"
+	     "                    $SYSFIVE_DIR or the default\n"
+	     "  -q, --queues      message queues (if none of -q, -s is given)\n"
+	     "  -s, --semaphores  semaphore sets\n"
+	     "  -k, --key KEY     the one with that key, decimal or 0x...; "
+	     "may be\n"
+	     "                    given several times, and beside IDs\n"
+	     "  -a, --all         all of the namespace\n"
+	     "  -n, --dry-run     only say what would be removed\n"
+	     "  -h, --help        show this text\n"
 	     "\n"
-	     "Exit status: 0 done; 1 if a queue was not there or could not be\n"
+	     "Exit status: 0 done; 1 if one was not there or could not be\n"
 	     "removed; 2 wrong usage.");
 	return cli_close_stdout(CLI_DONE);
 }
@@ -217,8 +221,8 @@ static int add_key(struct request *request, const char *text)
 	if (cli_text_to_key(text, &s->key))
 		return cli_usage("'%s' is not a key", text);
 	if (s->key == IPC_PRIVATE)
-		return cli_usage("key 0 (IPC_PRIVATE) names no queue; give "
-				 "the queue's id");
+		return cli_usage("key 0 (IPC_PRIVATE) names nothing; give "
+				 "the id");
 	return CLI_DONE;
 }
 
@@ -227,21 +231,28 @@ static int add_id(struct request *request, const char *text)
 	struct selector *s = &request->selector[request->n++];
 
 	if (cli_text_to_id(text, &s->id))
-		return cli_usage("'%s' is not the id of a queue", text);
+		return cli_usage("'%s' is not an id", text);
 	return CLI_DONE;
 }
 
 /* CLI_DONE, an exit status, or -1 if the help text was asked for. */
 static int parse(int argc, char **argv, struct request *request)
 {
+	bool queues = false;
 	int option;
 	int err = CLI_DONE;
 
-	while (!err && (option = getopt_long(argc, argv, "d:k:anh", options,
+	while (!err && (option = getopt_long(argc, argv, "d:qsk:anh", options,
 					     NULL)) != -1) {
 		switch (option) {
 		case 'd':
 			request->dir = optarg;
+			break;
+		case 'q':
+			queues = true;
+			break;
+		case 's':
+			request->kind = &cli_sets;
 			break;
 		case 'k':
 			err = add_key(request, optarg);
@@ -262,10 +273,12 @@ static int parse(int argc, char **argv, struct request *request)
 		err = add_id(request, argv[optind]);
 	if (err)
 		return err;
+	if (queues && request->kind != &cli_queues)
+		return cli_usage("either -q or -s");
 	if (request->all && request->n)
 		return cli_usage("either --all, or ids and keys");
 	if (!request->all && !request->n)
-		return cli_usage("which queues?");
+		return cli_usage("which %ss?", request->kind->full_name);
 	return CLI_DONE;
 }
 

@@ -33,8 +33,9 @@ static const struct verb verbs[] = {
 	 cli_run},
 	{"limits", limits_title, "show or set the limits of a namespace",
 	 cli_limits},
-	{"ls", ls_title, "list message queues and who waits at them", cli_ls},
-	{"rm", rm_title, "remove message queues", cli_rm},
+	{"ls", ls_title, "list message queues, semaphores, and who waits",
+	 cli_ls},
+	{"rm", rm_title, "remove message queues and semaphore sets", cli_rm},
 	{"bench", bench_title, "measure the kernel and sysfive in one run",
 	 cli_bench},
 };

@@ -141,26 +141,12 @@ static int compare(const void *left, const void *right)
 	return 0;
 }
 
-/* Room for one more in the array.  0 or -ENOMEM. */
-static int grow(struct s5_waiter_info **list, size_t n, size_t *room)
-{
-	struct s5_waiter_info *more;
-
-	if (n < *room)
-		return 0;
-	more = reallocarray(*list, *room * 2 + 16, sizeof(**list));
-	if (!more)
-		return -ENOMEM;
-	*list = more;
-	*room = *room * 2 + 16;
-	return 0;
-}
-
 /* Reads all that are wanted into an array.  0 or -errno. */
 static int read_waiters(const struct ls_request *request,
 			struct s5_waiter_info **ret_list, size_t *ret_n)
 {
 	struct s5_waiter_info info;
+	void *list = NULL;
 	uint32_t cursor = 0;
 	size_t room = 0;
 	int found;
@@ -168,8 +154,9 @@ static int read_waiters(const struct ls_request *request,
 	while ((found = s5_msgq_waiter_next(&cursor, -1, &info)) > 0) {
 		if (!ls_is_wanted(request, info.msqid))
 			continue;
-		if (grow(ret_list, *ret_n, &room))
+		if (ls_grow(&list, *ret_n, &room, sizeof(info)))
 			return -ENOMEM;
+		*ret_list = list;
 		(*ret_list)[(*ret_n)++] = info;
 	}
 	return found;

@@ -4,6 +4,7 @@
  */
 #include "../msg/room.h"
 #include "../region/ns.h"
+#include "../sem/room.h"
 
 #define S5_EXPORT __attribute__((visibility("default")))
 
@@ -42,4 +43,33 @@ S5_EXPORT int s5_msgq_waiter_next(uint32_t *cursor, int msqid,
 				  struct s5_waiter_info *ret_info)
 {
 	return s5__msgq_waiter_next(cursor, msqid, ret_info);
+}
+
+S5_EXPORT int s5_semset_info_next(uint32_t *cursor,
+				  struct s5_semset_info *ret_info)
+{
+	return s5__semset_info_next(cursor, ret_info);
+}
+
+S5_EXPORT int s5_semset_info_get(int semid, struct s5_semset_info *ret_info)
+{
+	return s5__semset_info_get(semid, ret_info);
+}
+
+S5_EXPORT int s5_sem_info_get(int semid, uint32_t number,
+			      struct s5_sem_info *ret_info)
+{
+	return s5__sem_info_get(semid, number, ret_info);
+}
+
+S5_EXPORT int s5_sem_waiter_next(uint32_t *cursor, int semid,
+				 struct s5_sem_waiter_info *ret_info)
+{
+	return s5__sem_waiter_next(cursor, semid, ret_info);
+}
+
+S5_EXPORT int s5_sem_undo_next(uint64_t *cursor, int semid,
+			       struct s5_sem_undo_info *ret_info)
+{
+	return s5__sem_undo_next(cursor, semid, ret_info);
 }

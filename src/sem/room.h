@@ -22,6 +22,19 @@ int s5__semtimedop(int id, const struct sembuf *user, size_t nsops,
 /* `arg` is semctl's fourth argument: a value or a pointer. */
 int s5__semctl(int id, int semnum, int cmd, unsigned long arg);
 
+/* sem_view.c: as sysfive/admin.h has them. */
+struct s5_semset_info;
+struct s5_sem_info;
+struct s5_sem_waiter_info;
+struct s5_sem_undo_info;
+int s5__semset_info_next(uint32_t *cursor, struct s5_semset_info *ret_info);
+int s5__semset_info_get(int id, struct s5_semset_info *ret_info);
+int s5__sem_info_get(int id, uint32_t num, struct s5_sem_info *ret_info);
+int s5__sem_waiter_next(uint32_t *cursor, int id,
+			struct s5_sem_waiter_info *ret_info);
+int s5__sem_undo_next(uint64_t *cursor, int id,
+		      struct s5_sem_undo_info *ret_info);
+
 /* The process has left its undo list, by unshare or setns: as if it had ended
  * (A-142). Called by the drop-in. */
 __attribute__((visibility("default"))) void s5__sem_unshared(void);

@@ -50,7 +50,11 @@ cli_status 0 'semaphores' "$S5_CMD" bench --json --rounds 1 --seconds 0.02 $rows
 for row in $rows; do
 	tap_is "$(cli_json "(grep { \$_->{name} eq '$row' }
 		@{\$_->{rows}})[0]{kernel}{median} > 0")" 1 "measures $row"
+	tap_is "$(cli_json "(grep { \$_->{name} eq '$row' }
+		@{\$_->{rows}})[0]{sysfive}{ratio} > 0")" 1 'on both sides'
 done
+tap_is "$(cli_json '$_->{rows}[0]{sysfive}{no_system_call}')" 1 \
+	'P and V on sysfive make no system call'
 tap_is "$(cli_json '$_->{rows}[0]{glibc}{median} > 0')" 1 "and glibc's"
 tap_is "$(cli_json '$_->{rows}[0]{glibc}{ratio} > 0')" 1 'beside the kernel'
 for extra in system_cpus system_us_per_operation context_switches_per_1000; do

@@ -28,7 +28,7 @@ tap_is "$(ids)" '0 1 2 3 4 5 ' 'six queues'
 
 # A wrong command line removes nothing.
 cli_status 2 'nothing named' "$S5_CMD" rm
-cli_has "$err" 'which queues' 'is told'
+cli_has "$err" 'which message queues' 'is told'
 for word in x 1x '' -1 0x1 99999999999; do
 	cli_status 2 "id '$word'" "$S5_CMD" rm -- 0 "$word"
 done
