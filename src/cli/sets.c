@@ -155,6 +155,9 @@ static int add_semaphore(struct cli_table *table,
 	return cli_table_add(table, line.cell);
 }
 
+/* Each look at a set that is kept locked waits a while for its lock. */
+#define LOCKED_MAX 64u
+
 static int add_semaphores_of(struct cli_table *table,
 			     const struct s5_semset_info *set)
 {
@@ -166,6 +169,13 @@ static int add_semaphores_of(struct cli_table *table,
 		err = s5_sem_info_get(set->semid, i, &info);
 		if (err == -EINVAL)
 			return 0; /* the set is gone */
+		if (!err && (info.flags & S5_INFO_UNLOCKED) &&
+		    i >= LOCKED_MAX) {
+			cli_warn("semaphore set %d is kept locked, so only its "
+				 "first %u semaphores are listed",
+				 set->semid, i);
+			return 0;
+		}
 		if (!err)
 			err = add_semaphore(table, &info);
 	}

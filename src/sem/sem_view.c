@@ -122,7 +122,8 @@ static void fill_set(struct view *view, struct s5_semset_info *info)
 	info->cuid = s5__a32_load_rlx(&set->ipc.cuid);
 	info->cgid = s5__a32_load_rlx(&set->ipc.cgid);
 	info->mode = s5__a32_load_rlx(&set->ipc.mode) & 0777u;
-	info->nsems = set->nsems;
+	info->nsems =
+		set->nsems < S5__SEMMSL_MOST ? set->nsems : S5__SEMMSL_MOST;
 	info->waiters = set->n_wait;
 	info->undoers = count_holders(set);
 	info->otime = (int64_t)last_semop(set);
@@ -217,7 +218,8 @@ int s5__semset_info_get(int id, struct s5_semset_info *ret_info)
 
 static bool read_sem(struct view *view, uint32_t num, struct s5_sem_info *info)
 {
-	const struct s5__sem *sem = s5__sem_at(view->set, num);
+	const struct s5__sem *sem =
+		num < S5__SEMMSL_MOST ? s5__sem_at(view->set, num) : NULL;
 	uint64_t word = sem ? s5__a64_load_rlx(&sem->word) : 0;
 
 	if (!sem)

@@ -267,6 +267,9 @@ tap_note "SYSFIVE_SEED=$seed"
 bad=0
 for n in 1 2 3 4 5 6; do
 	fresh
+	"$S5_CMD" run perl -e '$s = semget(1, 3, 01600) // die;
+		semget(2, 100, 01600) // die;
+		semop($s, pack("s!*", 0, 1, 010000)) or die'
 	perl -e '
 		srand $ARGV[0];
 		open $f, "+<", "$ENV{SYSFIVE_DIR}/arena" or die;
@@ -276,7 +279,8 @@ for n in 1 2 3 4 5 6; do
 			print $f pack "Q", (0, ~0, 1, int(rand 40),
 				int(rand 2 ** 32) << 31 | int rand 2 ** 32)[rand 5];
 		}' $((seed + n))
-	for verb in ls 'ls --waiters' 'ls 0' limits 'rm --all --dry-run'; do
+	for verb in ls 'ls --waiters' 'ls 0' limits 'rm --all --dry-run' \
+		'ls -s' 'ls -se' 'ls -sw' 'ls -su' 'rm -s --all --dry-run'; do
 		# shellcheck disable=SC2086 # words
 		timeout 30 "$S5_CMD" $verb >"$out" 2>"$err"
 		status=$?
