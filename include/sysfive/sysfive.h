@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sysfive/sysfive.h - System V message queues and semaphores in user space
+ * sysfive/sysfive.h - System V message queues, semaphores and shared memory in
+ * user space
  *
  * Each function has the arguments, the result and the errno of the libc
  * function whose name follows "s5_"; msgop(2), msgget(2) and msgctl(2) describe
@@ -18,6 +19,7 @@
 #include <sys/ipc.h>
 #include <sys/msg.h>
 #include <sys/sem.h>
+#include <sys/shm.h>
 #include <sys/types.h>
 #include <time.h>
 
@@ -63,6 +65,23 @@ int s5_semtimedop(int semid, struct sembuf *sops, size_t nsops,
  * member. Returns what semctl returns, or -1 and EACCES, EFAULT, EIDRM, EINVAL,
  * ENOMEM, EPERM or ERANGE (A-122 to A-133). */
 int s5_semctl(int semid, int semnum, int cmd, ...);
+
+/* The id of the segment of `key`, made with `size` bytes if need be; its memory
+ * is reserved now, unless SHM_NORESERVE. Returns -1 and EACCES, EEXIST, EINVAL,
+ * ENOENT, ENOMEM, ENOSPC or EPERM (A-148 to A-153). */
+int s5_shmget(key_t key, size_t size, int shmflg);
+
+/* Maps the segment. Returns its address, or (void *)-1 and EACCES, EIDRM,
+ * EINVAL or ENOMEM (A-154 to A-158). */
+void *s5_shmat(int shmid, const void *shmaddr, int shmflg);
+
+/* Unmaps what s5_shmat() mapped at that address. Returns 0, or -1 and EINVAL
+ * (A-161 to A-163). */
+int s5_shmdt(const void *shmaddr);
+
+/* The commands of shmctl(2). Returns what shmctl returns, or -1 and EACCES,
+ * EFAULT, EIDRM, EINVAL, ENOMEM or EPERM (A-166 to A-172). */
+int s5_shmctl(int shmid, int cmd, struct shmid_ds *buf);
 
 #ifdef __cplusplus
 }

@@ -33,6 +33,9 @@ static const struct limit limits[] = {
 	{"semmns", "semaphores", "semaphores in the namespace"},
 	{"semopm", "operations", "operations in one semop"},
 	{"semmni", "sets", "semaphore sets in the namespace"},
+	{"shmmax", "bytes", "size of one segment"},
+	{"shmall", "pages", "shared memory in the namespace"},
+	{"shmmni", "segments", "segments in the namespace"},
 };
 
 enum { N_LIMITS = sizeof(limits) / sizeof(limits[0]) };

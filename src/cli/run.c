@@ -29,6 +29,7 @@ struct signals {
 
 static const struct option options[] = {
 	{"dir", required_argument, NULL, 'd'},
+	{"shm", required_argument, NULL, 's'},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
 };
@@ -44,6 +45,8 @@ static int print_help(void)
 	     "Options:\n"
 	     "  -d, --dir DIR  use the namespace in DIR instead of\n"
 	     "                 $SYSFIVE_DIR or the default\n"
+	     "      --shm WHOSE  shared memory is sysfive's (the default) or\n"
+	     "                 the kernel's: sysfive or kernel\n"
 	     "  -h, --help     show this text\n"
 	     "\n"
 	     "Exit status: COMMAND's own, 128+N if signal N ended it, 127 if\n"
@@ -238,6 +241,7 @@ static int run_command(const char *path, char **argv)
 int cli_run(int argc, char **argv)
 {
 	const char *dir = NULL;
+	const char *shm = NULL;
 	char path[PATH_MAX];
 	int option;
 	int err;
@@ -248,6 +252,9 @@ int cli_run(int argc, char **argv)
 		case 'd':
 			dir = optarg;
 			break;
+		case 's':
+			shm = optarg;
+			break;
 		case 'h':
 			return print_help();
 		default:
@@ -256,6 +263,12 @@ int cli_run(int argc, char **argv)
 	}
 	if (optind == argc)
 		return cli_usage("which command?");
+	if (shm && strcmp(shm, "kernel") != 0 && strcmp(shm, "sysfive") != 0)
+		return cli_usage("--shm is sysfive or kernel");
+	if (shm && setenv("SYSFIVE_SHM", shm, 1)) {
+		cli_error("cannot set SYSFIVE_SHM: %s", strerror(errno));
+		return CLI_FAILED;
+	}
 
 	err = cli_ns_open(dir, true);
 	if (!err)

@@ -8,6 +8,7 @@
 #include "../msg/room.h"
 #include "../region/ns.h"
 #include "../sem/room.h"
+#include "../shm/room.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -23,6 +24,7 @@ __attribute__((constructor)) static void at_load(void)
 
 	s5__msg_init();
 	s5__sem_init();
+	s5__shm_init();
 	(void)s5__ns_attach(NULL, false, &st);
 }
 
@@ -85,4 +87,34 @@ S5_EXPORT int s5_semctl(int semid, int semnum, int cmd, ...)
 	arg = va_arg(ap, unsigned long);
 	va_end(ap);
 	return (int)result(s5__semctl(semid, semnum, cmd, arg));
+}
+
+S5_EXPORT int s5_shmget(key_t key, size_t size, int shmflg)
+{
+	return (int)result(s5__shmget(key, size, shmflg));
+}
+
+S5_EXPORT void *s5_shmat(int shmid, const void *shmaddr, int shmflg)
+{
+	long ret = s5__shmat(shmid, shmaddr, shmflg);
+
+	if (S5_UNLIKELY(ret < 0 && ret >= -4095))
+		ret = result(ret);
+	return (void *)(uintptr_t)ret;
+}
+
+S5_EXPORT int s5_shmdt(const void *shmaddr)
+{
+	return (int)result(s5__shmdt(shmaddr));
+}
+
+S5_EXPORT int s5_shmctl(int shmid, int cmd, struct shmid_ds *buf)
+{
+	return (int)result(s5__shmctl(shmid, cmd, buf));
+}
+
+/* By exit(): when the process let its segments go. */
+__attribute__((destructor)) static void at_exit(void)
+{
+	s5__shm_exit();
 }

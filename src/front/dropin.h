@@ -20,6 +20,7 @@
 
 #define S5_EXPORT __attribute__((visibility("default")))
 
+struct shmid_ds;
 struct __user_cap_header_struct;
 struct __user_cap_data_struct;
 
@@ -36,6 +37,10 @@ struct __user_cap_data_struct;
 	X(int, fflush, (FILE *))                                               \
 	X(int, fclose, (FILE *))                                               \
 	X(int, sigaction, (int, const struct sigaction *, struct sigaction *)) \
+	X(int, shmget, (key_t, size_t, int))                                   \
+	X(void *, shmat, (int, const void *, int))                             \
+	X(int, shmdt, (const void *))                                          \
+	X(int, shmctl, (int, int, struct shmid_ds *))                          \
 	X(int, setuid, (uid_t))                                                \
 	X(int, seteuid, (uid_t))                                               \
 	X(int, setreuid, (uid_t, uid_t))                                       \

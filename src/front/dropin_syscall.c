@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/msg.h>
+#include <sys/shm.h>
 #include <sys/syscall.h>
 
 #include <sysfive/sysfive.h>
@@ -36,6 +37,8 @@ const unsigned char s5__front_numbers[SYS_setns + 1] = {
 #ifdef SYS_open
 	[SYS_open] = 1,
 #endif
+	[SYS_shmget] = 1,    [SYS_shmat] = 1,	     [SYS_shmdt] = 1,
+	[SYS_shmctl] = 1,
 };
 
 /* Can the kernel read there? It copies a signal set before it refuses to use
@@ -94,6 +97,14 @@ long s5__front_syscall(long nr, long a, long b, long c, long d, long e, long f)
 				     (const struct timespec *)d);
 	case SYS_semctl:
 		return s5_semctl((int)a, (int)b, (int)c, (unsigned long)d);
+	case SYS_shmget:
+		return shmget((key_t)a, (size_t)b, (int)c);
+	case SYS_shmat:
+		return (long)(uintptr_t)shmat((int)a, (const void *)b, (int)c);
+	case SYS_shmdt:
+		return shmdt((const void *)a);
+	case SYS_shmctl:
+		return shmctl((int)a, (int)b, (struct shmid_ds *)c);
 	case SYS_rt_sigaction:
 		return raw_sigaction(a, (const struct s5__ksigaction *)b,
 				     (struct s5__ksigaction *)c, d);

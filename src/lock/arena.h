@@ -33,7 +33,9 @@
 #define S5__FIX_SEM_KEYS  12u /* 4 pages: hash of the keys */
 #define S5__FIX_PROC_DIR  16u /* 1 page: page number of each process chunk */
 #define S5__FIX_SEATS	  17u /* 2 pages: futex words, by CPU */
-#define S5__FIX_PAGES	  19u
+#define S5__FIX_SHM_DIR	  19u /* 1 page: page number of each chunk */
+#define S5__FIX_SHM_KEYS  20u /* 4 pages: hash of the keys */
+#define S5__FIX_PAGES	  24u
 
 #define S5__SLOT_CHUNK	4096u /* chunks of 8 thread slots of 2 KiB */
 #define S5__SLOTS_MAX	(S5__SLOT_CHUNK * 8u)

@@ -24,6 +24,8 @@ struct s5__facility {
 	/* The owner is stopped and has not taken what was handed to it: takes
 	 * it back. */
 	void (*revoke)(struct s5__self *self, struct s5__slot *slot);
+	/* Once a second for all members, or NULL: what nobody else does. */
+	void (*sweep)(struct s5__self *self);
 	/* Finishes the removal of the object at that index. */
 	void (*dismantle)(struct s5__self *self, uint32_t index);
 };

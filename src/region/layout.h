@@ -17,7 +17,8 @@
 #define S5__IPC_SHIFT  15
 #define S5__KEY_BUCKET 4096u
 
-#define S5__SEMMSL_MOST 65536u /* sem_num has 16 bits */
+#define S5__SEMMSL_MOST 65536u			  /* sem_num has 16 bits */
+#define S5__SHM_MOST	(UINT64_MAX - (1u << 24)) /* shmmax, shmall */
 #define S5__SEMOPM_MOST 32768u
 
 enum s5__kind {
@@ -92,7 +93,8 @@ struct s5__header {
 	struct s5__a32 reg_lock;
 	uint32_t unused2[15];
 	struct s5__names names[S5__KINDS];
-	uint64_t unused3[4];
+	struct s5__a64 shmmax, shmall, shmmni;
+	uint64_t unused3[1];
 
 	struct s5__a64 janitor_s; /* when somebody last looked for the dead */
 	uint64_t unused4[7];

@@ -305,3 +305,34 @@ int s5__names_choose(enum s5__kind kind, int32_t id)
 	s5__leave(self);
 	return err;
 }
+
+int s5__names_disown(struct s5__self *self, const struct s5__kind_ops *ops,
+		     int id, uint32_t *mark)
+{
+	uint32_t index = (uint32_t)id % S5__IPC_MNI;
+	struct s5__ipc *ipc = ops->at(index);
+	uint32_t *link = NULL;
+	int err = s5__lock(self, &s5__header()->reg_lock);
+
+	if (err)
+		return err;
+	if (ipc && ipc->phase == S5__PHASE_LIVE &&
+	    ipc->seq == (uint32_t)id >> S5__IPC_SHIFT && *mark == 0) {
+		if (ipc->key != IPC_PRIVATE &&
+		    find_key(ops, ipc->key, &link) != index + 1)
+			link = NULL;
+		if (link)
+			s5__tx_log32(self, link);
+		s5__tx_log32(self, (const uint32_t *)&ipc->key);
+		s5__tx_log32(self, mark);
+		s5__tx_arm(self);
+		if (link)
+			*link = ipc->key_next;
+		S5_CRASH_POINT("names-disown");
+		ipc->key = IPC_PRIVATE;
+		*mark = 1;
+		s5__tx_commit(self);
+	}
+	s5__unlock(self, &s5__header()->reg_lock);
+	return 0;
+}

@@ -49,4 +49,9 @@ int s5__names_remove(struct s5__self *self, const struct s5__kind_ops *ops,
 S5__SHARED int32_t s5__names_next_id(enum s5__kind kind);
 S5__SHARED int s5__names_choose(enum s5__kind kind, int32_t id);
 
+/* Takes the key from an object of that id, so that another one can have it, and
+ * sets *mark to 1. Nothing, if the object is gone. 0, or as s5__lock(). */
+int s5__names_disown(struct s5__self *self, const struct s5__kind_ops *ops,
+		     int id, uint32_t *mark);
+
 #endif

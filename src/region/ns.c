@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/falloc.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +32,8 @@
 #define FLOCK_NAP   10000000 /* ns: a second in all */
 
 struct s5__arena s5__arena;
-static char ns_dir[sizeof(((struct s5_ns_status *)0)->dir)];
+static char ns_dir[sizeof(((struct s5_ns_status *)0)->dir)]; /* as given */
+static char abs_dir[PATH_MAX];
 
 static long sys_openat(int dir, const char *path, int flags, int mode)
 {
@@ -236,6 +238,9 @@ static void fill_header(struct s5__header *h, uint64_t pages)
 	s5__a64_store_rlx(&h->semmns, 1024000000);
 	s5__a64_store_rlx(&h->semopm, 500);
 	s5__a64_store_rlx(&h->semmni, 32000);
+	s5__a64_store_rlx(&h->shmmax, S5__SHM_MOST);
+	s5__a64_store_rlx(&h->shmall, S5__SHM_MOST);
+	s5__a64_store_rlx(&h->shmmni, 4096);
 	s5__a32_store_rlx(&h->top, FIRST_TOP);
 	h->bump = S5__FIX_PAGES + S5__CHUNK_PAGES; /* the first slots */
 	s5__a32_store_rlx(&h->slot_chunks, 1);
@@ -612,6 +617,23 @@ static int attach_in(long dir, uint32_t mode, bool create,
 	return fail_errno(st, "link", -EAGAIN);
 }
 
+/* The directory is found again after a chdir(). */
+static void remember_dir(const char *dir)
+{
+	size_t n = 0;
+
+	if (dir[0] != '/' &&
+	    s5__sys(SYS_getcwd, (long)abs_dir, sizeof(abs_dir), 0, 0, 0, 0) > 0)
+		n = strlen(abs_dir);
+	if (n && n + 1 + strlen(dir) < sizeof(abs_dir)) {
+		abs_dir[n++] = '/';
+		memcpy(abs_dir + n, dir, strlen(dir) + 1);
+	} else {
+		memcpy(abs_dir, dir, strlen(dir) + 1);
+	}
+	memcpy(ns_dir, dir, strlen(dir) + 1);
+}
+
 int s5__ns_attach(const char *dir, bool create, struct s5_ns_status *ret_status)
 {
 	struct s5_ns_status *st = ret_status;
@@ -635,7 +657,7 @@ int s5__ns_attach(const char *dir, bool create, struct s5_ns_status *ret_status)
 	err = attach_in(fd, mode, create, st);
 	sys_close(fd);
 	if (err == 0)
-		memcpy(ns_dir, st->dir, sizeof(ns_dir));
+		remember_dir(st->dir);
 	return err;
 }
 
@@ -663,6 +685,21 @@ bool s5__arena_sync(uint64_t want)
 	return want <= s5__a64_load_rlx(&s5__arena.open);
 }
 
+long s5__ns_open_dir(uint32_t *ret_mode)
+{
+	struct stat sb;
+	long dir = sys_openat(AT_FDCWD, abs_dir, O_RDONLY | O_DIRECTORY, 0);
+
+	if (dir < 0)
+		return dir;
+	if (s5__sys(SYS_fstat, dir, (long)&sb, 0, 0, 0, 0) != 0) {
+		sys_close(dir);
+		return -EACCES;
+	}
+	*ret_mode = sb.st_mode & 0666;
+	return dir;
+}
+
 int s5__ns_fallocate(uint64_t off, uint64_t len)
 {
 	struct {
@@ -673,7 +710,7 @@ int s5__ns_fallocate(uint64_t off, uint64_t len)
 	(void)s5__sys(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&lim, 0, 0);
 	if (off + len > lim.cur)
 		return -EFBIG;
-	dir = sys_openat(AT_FDCWD, ns_dir, O_RDONLY | O_DIRECTORY, 0);
+	dir = sys_openat(AT_FDCWD, abs_dir, O_RDONLY | O_DIRECTORY, 0);
 	if (dir < 0)
 		return (int)dir;
 	fd = sys_openat((int)dir, ARENA_NAME, O_RDWR | O_NOFOLLOW, 0);
@@ -700,6 +737,9 @@ static const struct {
 	{"semmns", offsetof(struct s5__header, semmns), INT32_MAX},
 	{"semopm", offsetof(struct s5__header, semopm), S5__SEMOPM_MOST},
 	{"semmni", offsetof(struct s5__header, semmni), S5__IPC_MNI},
+	{"shmmax", offsetof(struct s5__header, shmmax), UINT64_MAX},
+	{"shmall", offsetof(struct s5__header, shmall), UINT64_MAX},
+	{"shmmni", offsetof(struct s5__header, shmmni), S5__IPC_MNI},
 };
 
 const char *s5__ns_limit_name(unsigned i)

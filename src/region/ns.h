@@ -21,6 +21,10 @@ int s5__ns_attach(const char *dir, bool create,
  * no MADV_POPULATE_WRITE. 0 or -errno. */
 int s5__ns_fallocate(uint64_t off, uint64_t len);
 
+/* Opens the directory of the namespace that is mapped: a descriptor, or -errno.
+ * *ret_mode: what its files shall have. */
+long s5__ns_open_dir(uint32_t *ret_mode);
+
 /* The limits, as sysfive/admin.h has them. */
 const char *s5__ns_limit_name(unsigned i);
 int s5__ns_limit_get(const char *name, uint64_t *ret_value);

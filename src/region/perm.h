@@ -12,6 +12,7 @@
 #define S5__WANT_WRITE 2u
 #define S5__WANT_EXEC  1u
 
+#define S5__CAP_IPC_LOCK     14
 #define S5__CAP_IPC_OWNER    15
 #define S5__CAP_SYS_ADMIN    21
 #define S5__CAP_SYS_RESOURCE 24

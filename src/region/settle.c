@@ -153,4 +153,8 @@ void s5__janitor(struct s5__self *self)
 		else if (s5__hint(&s->hand_kind) == S5__HAND_GOT)
 			s5__facilities[S5__KIND_MSG]->revoke(self, s);
 	}
+	for (int k = 0; k < S5__KINDS && !self->unfinished; k++) {
+		if (s5__facilities[k] && s5__facilities[k]->sweep)
+			s5__facilities[k]->sweep(self);
+	}
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # run_case.sh CASE [root] - runs a case on the kernel, then with the drop-in
-# preloaded and, if possible, no room in the kernel for a queue or a set.
+# preloaded and, if possible, no room in the kernel for an object.
 #
 # shellcheck source=tests/harness/tap.sh
 . "$S5_SOURCE_DIR/tests/harness/tap.sh"

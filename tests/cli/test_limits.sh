@@ -15,7 +15,8 @@ value() {
 
 cli_status 0 'the table' "$S5_CMD" limits
 cli_has "$out" '^NAME +VALUE' 'has headings'
-for name in msgmax msgmnb msgmni semmsl semmns semopm semmni; do
+for name in msgmax msgmnb msgmni semmsl semmns semopm semmni shmmax shmall \
+	shmmni; do
 	cli_has "$out" "^$name +[0-9]+ " "has $name"
 done
 tap_is "$(value msgmax)" 8192 'msgmax is 8192 at first'
@@ -50,7 +51,7 @@ cli_status 2 'an unknown column' "$S5_CMD" limits --columns name,colour
 cli_has "$err" "no column 'colour'" 'is told'
 
 cli_status 0 'another namespace' "$S5_CMD" limits --dir "$scratch/other" --json
-tap_is "$(cli_json 'scalar @{$_->{limits}}')" 7 'has all limits'
+tap_is "$(cli_json 'scalar @{$_->{limits}}')" 10 'has all limits'
 tap_is "$(cli_json '$_->{limits}[0]{value}')" 8192 'of its own'
 
 # Who uses the namespace sees them.

@@ -54,13 +54,14 @@ tap_skip_all() {
 	exit 0
 }
 
-# tap_close_kernel: from here on the kernel makes no message queue and no
-# semaphore set, so whatever works is sysfive's.  False outside an IPC namespace
+# tap_close_kernel: from here on the kernel makes no message queue, semaphore
+# set or segment, so whatever works is sysfive's.  False outside an IPC namespace
 # of the test's own.
 tap_close_kernel() {
 	test -n "${S5_HAS_OWN_IPC:-}" &&
 		echo 0 2>/dev/null >/proc/sys/kernel/msgmni &&
-		echo '32000 1024000000 500 0' 2>/dev/null >/proc/sys/kernel/sem
+		echo '32000 1024000000 500 0' 2>/dev/null >/proc/sys/kernel/sem &&
+		echo 0 2>/dev/null >/proc/sys/kernel/shmmni
 }
 
 tap_note() {
