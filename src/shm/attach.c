@@ -151,10 +151,10 @@ int s5__attach_note(struct s5__self *self, struct s5__seg *seg, int id,
 		    uint32_t by)
 {
 	struct s5__attach *a;
-	int err = 0;
+	int err;
 
 	while (what != S5__NOTED_DETACH &&
-	       (err = s5__cells_reserve(self, 1)) == -EAGAIN)
+	       s5__cells_reserve(self, 1) == -EAGAIN)
 		(void)s5__lock_wait(self);
 	/* No memory: there may be an entry all the same. */
 	err = s5__seg_lock(self, id, seg);
