@@ -17,8 +17,8 @@
 #include <sys/syscall.h>
 
 #define OPS_HERE 32u	   /* operations that need no memory of their own */
+#define CROWD	 16u	   /* sleepers of a set, from which on nobody spins */
 #define UNDO_NS	 10000000u /* how often a watcher looks for the dead */
-#define FOREVER	 UINT64_MAX
 
 /* What a step of a call came to, besides 0 and -errno. */
 #define AGAIN  1 /* from the top */
@@ -144,7 +144,9 @@ static void look(struct s5__self *self, struct call *c)
 /* Sleeps until completed; the thread is registered, no lock is held. */
 static int sleep_for_result(struct s5__self *self, struct call *c)
 {
-	uint32_t event = s5__a32_load_rlx(&c->set->event);
+	uint32_t event = s5__hint(&c->set->n_wait) > CROWD
+				 ? S5__NO_SPIN
+				 : s5__a32_load_rlx(&c->set->event);
 
 	for (;;) {
 		uint64_t now = s5__now_ns(), until = c->deadline;
