@@ -346,11 +346,13 @@ static void make_record(struct s5__self *self, struct call *c)
 {
 	const struct s5__ops none = {.array = c->ops.array, .n = 0};
 
-	if (provide(self, c, true) != 0 ||
-	    s5__set_lock(self, c->set, c->id, &c->wakes) != 0)
-		return; /* then it has none: no harm */
-	(void)s5__undo_prepare(self, c->set, c->proc, &none);
-	s5__set_unlock(self, c->set, &c->wakes);
+	/* If it is not to be had it has none: no harm. */
+	if (provide(self, c, true) == 0 &&
+	    s5__set_lock(self, c->set, c->id, &c->wakes) == 0) {
+		(void)s5__undo_prepare(self, c->set, c->proc, &none);
+		s5__set_unlock(self, c->set, &c->wakes);
+	}
+	s5__log_shrink(self);
 }
 
 static int set_timeout(struct call *c, const struct timespec *t)

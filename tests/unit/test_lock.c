@@ -130,3 +130,21 @@ TEST(abort_keeps_what_was_committed)
 	s5__wake_flush(self);
 	CHECK(self->wake_n == 0, "not flushed");
 }
+
+/* A call that failed leaves no room in the log that the next may count on: the
+ * pages are another's by then. */
+TEST(failed_call_keeps_no_log)
+{
+	struct sembuf ops[100];
+	int set;
+
+	start();
+	set = CHECK_OK(s5_semget(IPC_PRIVATE, 1, 0600));
+	for (int i = 0; i < 100; i++)
+		ops[i] = (struct sembuf){(unsigned short)(i / 50), 1, SEM_UNDO};
+	CHECK(s5_semop(set, ops, 100) == -1 && errno == EFBIG, "errno %d",
+	      errno);
+	CHECK_EQ_INT(s5__self.log_cap, S5__LOG_MAX);
+	CHECK_EQ_INT(s5__self.slot->pages, 0);
+	CHECK_OK(s5_semctl(set, 0, IPC_RMID));
+}
