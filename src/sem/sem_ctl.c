@@ -169,12 +169,7 @@ static int remove_set(struct s5__self *self, int id)
 	s->dismantle = S5__KIND_SEM << S5__DISMANTLE_KIND |
 		       ((uint32_t)id % S5__IPC_MNI + 1);
 	self->unfinished |= S5__UNFINISHED_REMOVE;
-	for (uint32_t i = 0; i < s5__set_n(set); i++) {
-		struct s5__sem *sem = s5__sem_at(set, i);
-
-		if (sem)
-			(void)s5__a64_or_full(&sem->word, S5__SEM_SLOW);
-	}
+	s5__set_freeze(set);
 	s5__tx_log32(self, s5__a32_raw(&set->id));
 	s5__tx_log64(self, &set->ipc.phase);
 	s5__tx_arm(self);
@@ -262,29 +257,6 @@ static void values_free(struct values *values)
 			      0);
 }
 
-/* Keeps the fast path away from all words, so that one moment is seen. */
-static void freeze_all(struct s5__semset *set)
-{
-	for (uint32_t i = 0; i < s5__set_n(set); i++) {
-		struct s5__sem *sem = s5__sem_at(set, i);
-
-		if (sem)
-			(void)s5__a64_or_full(&sem->word, S5__SEM_SLOW);
-	}
-}
-
-static void thaw_all(struct s5__semset *set)
-{
-	for (uint32_t i = 0; i < s5__set_n(set); i++) {
-		struct s5__sem *sem = s5__sem_at(set, i);
-
-		if (sem && sem->refs == 0) /* PAIR sem-word: release */
-			s5__a64_store_rel(&sem->word,
-					  s5__a64_load_rlx(&sem->word) &
-						  ~S5__SEM_SLOW);
-	}
-}
-
 static int get_all(struct s5__self *self, int id, void *user)
 {
 	struct s5__semset *set = s5__set_find(id);
@@ -301,7 +273,7 @@ static int get_all(struct s5__self *self, int id, void *user)
 		return err;
 	err = lock_settled(self, id, set, &wakes);
 	if (err == 0) {
-		freeze_all(set);
+		s5__set_freeze(set); /* so that one moment is seen */
 		for (uint32_t i = 0; i < values.n; i++) {
 			const struct s5__sem *sem = s5__sem_at(set, i);
 
@@ -311,7 +283,7 @@ static int get_all(struct s5__self *self, int id, void *user)
 						       S5__SEM_VALUE)
 				    : 0;
 		}
-		thaw_all(set);
+		s5__set_thaw(set);
 		(void)unlock(self, id, set, &wakes);
 		if (s5__probe(user, values.n * sizeof(values.v[0]),
 			      S5__PROBE_WRITE))
@@ -332,7 +304,8 @@ static void store_value(struct s5__self *self, struct s5__semset *set,
 
 	if (!sem)
 		return;
-	word = s5__a64_or_full(&sem->word, S5__SEM_SLOW) | S5__SEM_SLOW;
+	s5__sem_freeze(sem);
+	word = s5__a64_load_rlx(&sem->word);
 	s5__tx_log64(self, &sem->word);
 	s5__tx_arm(self);
 	s5__a64_store_rlx(&sem->word, (word & (S5__SEM_SLOW | S5__SEM_GEN)) |
@@ -397,7 +370,7 @@ static int set_values(struct s5__self *self, int id, struct s5__semset *set,
 	s5__tx_commit(self);
 	(void)s5__set_update(self, set, NULL, &wakes);
 	if (n == s5__set_n(set)) {
-		thaw_all(set);
+		s5__set_thaw(set);
 	} else {
 		const struct s5__op op = {(uint16_t)first, 0, 0, 0};
 		const struct s5__ops ops = {.array = &op, .n = 1};

@@ -64,13 +64,13 @@ struct s5__op s5__op_get(const struct s5__ops *ops, uint32_t i)
 	return op;
 }
 
-static void freeze(struct s5__sem *sem)
+void s5__sem_freeze(struct s5__sem *sem)
 {
 	if (!(s5__a64_load_rlx(&sem->word) & S5__SEM_SLOW))
 		(void)s5__a64_or_full(&sem->word, S5__SEM_SLOW);
 }
 
-static void thaw(struct s5__sem *sem)
+void s5__sem_thaw(struct s5__sem *sem)
 {
 	uint64_t word = s5__a64_load_rlx(&sem->word);
 
@@ -79,13 +79,23 @@ static void thaw(struct s5__sem *sem)
 		s5__a64_store_rel(&sem->word, word & ~S5__SEM_SLOW);
 }
 
-void s5__ops_freeze(struct s5__semset *set, const struct s5__ops *ops)
+void s5__set_freeze(struct s5__semset *set)
 {
-	for (uint32_t i = 0; i < ops->n; i++) {
-		struct s5__sem *sem = s5__sem_at(set, s5__op_get(ops, i).num);
+	for (uint32_t i = 0; i < s5__set_n(set); i++) {
+		struct s5__sem *sem = s5__sem_at(set, i);
 
 		if (sem)
-			freeze(sem);
+			s5__sem_freeze(sem);
+	}
+}
+
+void s5__set_thaw(struct s5__semset *set)
+{
+	for (uint32_t i = 0; i < s5__set_n(set); i++) {
+		struct s5__sem *sem = s5__sem_at(set, i);
+
+		if (sem)
+			s5__sem_thaw(sem);
 	}
 }
 
@@ -95,7 +105,7 @@ void s5__ops_thaw(struct s5__semset *set, const struct s5__ops *ops)
 		struct s5__sem *sem = s5__sem_at(set, s5__op_get(ops, i).num);
 
 		if (sem)
-			thaw(sem);
+			s5__sem_thaw(sem);
 	}
 }
 
@@ -111,7 +121,7 @@ static int perform_one(struct s5__self *self, struct s5__semset *set,
 
 	if (!sem)
 		return -EIDRM;
-	freeze(sem);
+	s5__sem_freeze(sem);
 	word = s5__a64_load_rlx(&sem->word);
 	value = (int)(word & S5__SEM_VALUE);
 	if (op.op == 0 && value != 0)
@@ -353,17 +363,15 @@ static struct deed deed_of(const struct s5__ops *ops)
  * words has been committed. */
 static void thaw_after(struct s5__semset *set, const struct deed *deed)
 {
-	for (uint32_t i = 0; i < deed->n && deed->n <= NUMS_MAX; i++) {
+	if (deed->n > NUMS_MAX) {
+		s5__set_thaw(set);
+		return;
+	}
+	for (uint32_t i = 0; i < deed->n; i++) {
 		struct s5__sem *sem = s5__sem_at(set, deed->num[i]);
 
 		if (sem)
-			thaw(sem);
-	}
-	for (uint32_t i = 0; deed->n > NUMS_MAX && i < s5__set_n(set); i++) {
-		struct s5__sem *sem = s5__sem_at(set, i);
-
-		if (sem)
-			thaw(sem);
+			s5__sem_thaw(sem);
 	}
 }
 
@@ -415,9 +423,9 @@ static void set_slow(struct s5__semset *set)
 		if (!sem)
 			break;
 		if (sem->refs)
-			freeze(sem);
+			s5__sem_freeze(sem);
 		else
-			thaw(sem);
+			s5__sem_thaw(sem);
 	}
 }
 

@@ -173,7 +173,7 @@ static void apply_one(struct s5__self *self, struct s5__semset *set,
 
 	if (!sem || adj->adj == 0)
 		return;
-	(void)s5__a64_or_full(&sem->word, S5__SEM_SLOW);
+	s5__sem_freeze(sem);
 	word = s5__a64_load_rlx(&sem->word);
 	value = (int)(word & S5__SEM_VALUE) + adj->adj;
 	value = value < 0 ? 0 : value > S5__SEM_MAX ? S5__SEM_MAX : value;
@@ -188,9 +188,7 @@ static void apply_one(struct s5__self *self, struct s5__semset *set,
 	set->due = 1;
 	S5_CRASH_POINT("undo-applied");
 	s5__tx_commit(self);
-	if (sem->refs == 0) /* PAIR sem-word: release */
-		s5__a64_store_rel(&sem->word,
-				  s5__a64_load_rlx(&sem->word) & ~S5__SEM_SLOW);
+	s5__sem_thaw(sem);
 }
 
 static void apply_record(struct s5__self *self, struct s5__semset *set,
@@ -255,20 +253,4 @@ void s5__undo_clear(struct s5__self *self, struct s5__semset *set, uint32_t num)
 		}
 		cell = u->rec_next;
 	}
-}
-
-bool s5__undo_is_foreign(const struct s5__semset *set, uint32_t proc)
-{
-	uint32_t cell = set->undo;
-
-	for (uint32_t n = 0; cell && n < s5__proc_count(); n++) {
-		const struct s5__undo *u = s5__undo_at(cell);
-
-		if (!u)
-			break;
-		if (u->proc != proc)
-			return true;
-		cell = u->rec_next;
-	}
-	return false;
 }

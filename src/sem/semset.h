@@ -106,9 +106,13 @@ static inline uint32_t s5__ops_log(uint32_t n)
 int s5__ops_perform(struct s5__self *self, struct s5__semset *set,
 		    const struct s5__ops *ops, uint32_t *ret_block);
 
-/* Keeps the fast path away from the words that they name, and lets it in again
- * where nobody waits. */
-void s5__ops_freeze(struct s5__semset *set, const struct s5__ops *ops);
+/* Keeps the fast path away from a word; lets it in again where nobody waits,
+ * once what was done to the word has been committed. One semaphore, all, or
+ * those that operations name. */
+void s5__sem_freeze(struct s5__sem *sem);
+void s5__sem_thaw(struct s5__sem *sem);
+void s5__set_freeze(struct s5__semset *set);
+void s5__set_thaw(struct s5__semset *set);
 void s5__ops_thaw(struct s5__semset *set, const struct s5__ops *ops);
 
 /* Enters the calling thread at the tail of the list that its operations belong
@@ -154,8 +158,6 @@ void s5__undo_clear(struct s5__self *self, struct s5__semset *set,
 		    uint32_t num);
 /* Frees the first record; false if there is none. One transaction. */
 bool s5__undo_free_first(struct s5__self *self, struct s5__semset *set);
-/* Has a process other than `proc` a record here? */
-bool s5__undo_is_foreign(const struct s5__semset *set, uint32_t proc);
 
 /* --- sem_repair.c -----------------------------------------------------------
  */
