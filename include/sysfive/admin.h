@@ -203,6 +203,49 @@ int s5_sem_info_get(int semid, uint32_t number, struct s5_sem_info *ret_info);
 int s5_sem_undo_next(uint64_t *cursor, int semid,
 		     struct s5_sem_undo_info *ret_info);
 
+/* A shared memory segment at one moment. */
+struct s5_shmseg_info {
+	int32_t shmid;
+	int32_t key;
+	uint32_t uid, gid;   /* owner */
+	uint32_t cuid, cgid; /* creator */
+	uint32_t mode;	     /* permission bits, S5_SHM_... */
+	uint32_t flags;	     /* S5_INFO_... */
+	int32_t cpid;	     /* that made it */
+	int32_t lpid;	     /* last shmat, shmdt: process, or 0 */
+	int32_t held_pid;    /* S5_INFO_UNLOCKED: whose lock it is, if known */
+	uint32_t nattch;     /* mappings; S5_INFO_UNLOCKED: as last counted */
+	uint64_t size;	     /* bytes, as asked for */
+	uint64_t rss;	     /* bytes of memory or swap that it occupies */
+	int64_t atime;	     /* last shmat, shmdt: s since the Epoch, or 0 */
+	int64_t dtime;
+	int64_t ctime; /* last change, or creation */
+	uint64_t unused[4];
+};
+
+/* In the mode, as the kernel shows it: removed, and gone with its last
+ * mapping; SHM_LOCK was called. */
+#define S5_SHM_DEST   01000u
+#define S5_SHM_LOCKED 02000u
+
+/* A process that has a segment mapped. */
+struct s5_shmseg_attacher {
+	int32_t shmid;
+	int32_t pid;	   /* as its own pid namespace numbers it */
+	uint64_t pid_ns;   /* inode of that namespace, 0 if unknown */
+	uint32_t mappings; /* pieces, as nattch counts them */
+	uint32_t flags;	   /* S5_INFO_UNLOCKED */
+	uint64_t unused[2];
+};
+
+/* As above: segments, one segment, and who has it mapped. Mappings are counted
+ * now, by /proc; of processes that cannot be seen there (another pid namespace,
+ * another user) the last count stands as long as they may live. */
+int s5_shmseg_info_next(uint32_t *cursor, struct s5_shmseg_info *ret_info);
+int s5_shmseg_info_get(int shmid, struct s5_shmseg_info *ret_info);
+int s5_shmseg_attacher_next(uint64_t *cursor, int shmid,
+			    struct s5_shmseg_attacher *ret_info);
+
 #ifdef __cplusplus
 }
 #endif

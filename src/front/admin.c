@@ -5,6 +5,7 @@
 #include "../msg/room.h"
 #include "../region/ns.h"
 #include "../sem/room.h"
+#include "../shm/room.h"
 
 #define S5_EXPORT __attribute__((visibility("default")))
 
@@ -72,4 +73,21 @@ S5_EXPORT int s5_sem_undo_next(uint64_t *cursor, int semid,
 			       struct s5_sem_undo_info *ret_info)
 {
 	return s5__sem_undo_next(cursor, semid, ret_info);
+}
+
+S5_EXPORT int s5_shmseg_info_next(uint32_t *cursor,
+				  struct s5_shmseg_info *ret_info)
+{
+	return s5__shmseg_info_next(cursor, ret_info);
+}
+
+S5_EXPORT int s5_shmseg_info_get(int shmid, struct s5_shmseg_info *ret_info)
+{
+	return s5__shmseg_info_get(shmid, ret_info);
+}
+
+S5_EXPORT int s5_shmseg_attacher_next(uint64_t *cursor, int shmid,
+				      struct s5_shmseg_attacher *ret_info)
+{
+	return s5__shmseg_attacher_next(cursor, shmid, ret_info);
 }

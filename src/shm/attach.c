@@ -20,7 +20,6 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#define BLOCKS_MAX  8192u /* of attachers; bounds a damaged chain */
 #define COUNT_TRIES 8
 #define ASK_TRIES   3 /* of the kernel: others may be asking, too */
 
@@ -59,7 +58,7 @@ static struct found find(struct s5__seg *seg, struct s5__attacher who)
 {
 	struct found f = {NULL, NULL, &seg->attaches};
 
-	for (uint32_t n = 0; n < BLOCKS_MAX; n++) {
+	for (uint32_t n = 0; n < S5__ATTACH_BLOCKS; n++) {
 		struct s5__attaches *next;
 
 		for (uint32_t i = 0; i < S5__ATTACHES; i++) {
@@ -267,7 +266,7 @@ static void count_entries(struct counting *c)
 
 	c->sum = 0;
 	c->believed = 0;
-	for (uint32_t n = 0; b && n < BLOCKS_MAX; n++) {
+	for (uint32_t n = 0; b && n < S5__ATTACH_BLOCKS; n++) {
 		count_block(c, b);
 		b = next_block(b);
 	}
@@ -319,7 +318,7 @@ static bool forget_all(struct counting *c, uint32_t attached)
 	if (s5__seg_lock(c->self, c->id, c->seg) != 0)
 		return true;
 	same = b->attached == attached;
-	for (uint32_t n = 0; same && b && n < BLOCKS_MAX; n++) {
+	for (uint32_t n = 0; same && b && n < S5__ATTACH_BLOCKS; n++) {
 		for (uint32_t i = 0; i < S5__ATTACHES; i++) {
 			if (b->at[i].count)
 				store(c->self, c->seg, &b->at[i],
@@ -376,7 +375,7 @@ static bool has_attachers(const struct s5__seg *seg)
 {
 	const struct s5__attaches *b = &seg->attaches;
 
-	for (uint32_t n = 0; b && n < BLOCKS_MAX; n++) {
+	for (uint32_t n = 0; b && n < S5__ATTACH_BLOCKS; n++) {
 		for (uint32_t i = 0; i < S5__ATTACHES; i++) {
 			if (b->at[i].count)
 				return true;

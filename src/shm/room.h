@@ -21,6 +21,14 @@ long s5__shmat(int id, const void *addr, int flags);
 int s5__shmdt(const void *addr);
 int s5__shmctl(int id, int cmd, struct shmid_ds *user);
 
+/* shm_view.c: as sysfive/admin.h has them. */
+struct s5_shmseg_info;
+struct s5_shmseg_attacher;
+int s5__shmseg_info_next(uint32_t *cursor, struct s5_shmseg_info *ret_info);
+int s5__shmseg_info_get(int id, struct s5_shmseg_info *ret_info);
+int s5__shmseg_attacher_next(uint64_t *cursor, int id,
+			     struct s5_shmseg_attacher *ret_info);
+
 /* The process is about to end by exit(): when its attachments end is known. */
 void s5__shm_exit(void);
 

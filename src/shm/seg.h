@@ -16,6 +16,17 @@
 #define S5__MODE_DEST	01000u
 #define S5__MODE_LOCKED 02000u
 
+/* The mode as the kernel shows it. */
+static inline uint32_t s5__seg_mode(const struct s5__seg *seg)
+{
+	return (s5__a32_load_rlx(&seg->ipc.mode) & 0777u) |
+	       (seg->dest ? S5__MODE_DEST : 0) |
+	       (seg->locker ? S5__MODE_LOCKED : 0);
+}
+
+/* Blocks of attachers of a segment; bounds a damaged chain. */
+#define S5__ATTACH_BLOCKS 8192u
+
 extern const struct s5__kind_ops s5__shm_kind;
 
 /* The segment at an index, or NULL. */

@@ -21,19 +21,13 @@
 static void fill_stat(const struct s5__seg *seg, uint32_t nattch,
 		      struct shmid_ds *ds)
 {
-	uint32_t mode = s5__a32_load_rlx(&seg->ipc.mode) & 0777u;
-
-	if (seg->dest)
-		mode |= S5__MODE_DEST;
-	if (seg->locker)
-		mode |= S5__MODE_LOCKED;
 	memset(ds, 0, sizeof(*ds));
 	ds->shm_perm.__key = seg->ipc.key;
 	ds->shm_perm.uid = s5__a32_load_rlx(&seg->ipc.uid);
 	ds->shm_perm.gid = s5__a32_load_rlx(&seg->ipc.gid);
 	ds->shm_perm.cuid = s5__a32_load_rlx(&seg->ipc.cuid);
 	ds->shm_perm.cgid = s5__a32_load_rlx(&seg->ipc.cgid);
-	ds->shm_perm.mode = (unsigned short)mode;
+	ds->shm_perm.mode = (unsigned short)s5__seg_mode(seg);
 	ds->shm_perm.__seq = (unsigned short)seg->ipc.seq;
 	ds->shm_segsz = seg->size;
 	ds->shm_atime = seg->atime;

@@ -11,11 +11,14 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/shm.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cred.h"
 #include "region/ns.h"
 #include "shm/seg.h"
+#include "sysfive/admin.h"
 #include "sysfive/sysfive.h"
 
 #define PAGE 4096
@@ -312,4 +315,193 @@ TEST(files_of_nobody_are_swept)
 	s5__seg_files_sweep();
 	CHECK_EQ_INT(files(), 1);
 	CHECK_OK(s5_shmctl(id, IPC_RMID, NULL));
+}
+
+/* --- views ---------------------------------------------------------------- */
+
+static struct s5_shmseg_info info_of(int id)
+{
+	struct s5_shmseg_info info;
+
+	CHECK_EQ_INT(s5_shmseg_info_get(id, &info), 0);
+	return info;
+}
+
+/* Whether the process is among the attachers; how many there are. */
+static bool is_attacher(int id, pid_t pid, int *ret_n)
+{
+	struct s5_shmseg_attacher a;
+	uint64_t cursor = 0;
+	bool found = false;
+	int got;
+
+	*ret_n = 0;
+	while ((got = s5_shmseg_attacher_next(&cursor, id, &a)) > 0) {
+		CHECK_EQ_INT(a.shmid, id);
+		found = found || a.pid == pid;
+		++*ret_n;
+	}
+	CHECK_EQ_INT(got, 0);
+	return found;
+}
+
+TEST(view_says_what_stat_says)
+{
+	int id = CHECK_OK(s5_shmget(0x2a, PAGE + 1, IPC_CREAT | 0640));
+	int other = make(PAGE);
+	struct s5_shmseg_info info;
+	struct shmid_ds ds;
+	uint32_t cursor = 0;
+
+	(void)attach(id, 0);
+	(void)attach(id, SHM_RDONLY);
+	ds = stat_of(id);
+	CHECK_EQ_INT(s5_shmseg_info_next(&cursor, &info), 1);
+	CHECK_EQ_INT(info.shmid, id);
+	CHECK_EQ_INT(info.key, 0x2a);
+	CHECK_EQ_INT(info.mode, 0640);
+	CHECK_EQ_INT(info.uid, getuid());
+	CHECK_EQ_INT(info.cgid, getgid());
+	CHECK_EQ_INT(info.flags, S5_INFO_CONTROL);
+	CHECK_EQ_INT(info.cpid, getpid());
+	CHECK_EQ_INT(info.lpid, getpid());
+	CHECK_EQ_INT(info.nattch, 2);
+	CHECK_EQ_INT(info.size, PAGE + 1);
+	CHECK_EQ_INT(info.rss, 2 * PAGE);
+	CHECK_EQ_INT(info.atime, ds.shm_atime);
+	CHECK_EQ_INT(info.dtime, 0);
+	CHECK_EQ_INT(info.ctime, ds.shm_ctime);
+	CHECK_EQ_INT(s5_shmseg_info_next(&cursor, &info), 1);
+	CHECK_EQ_INT(info.shmid, other);
+	CHECK_EQ_INT(info.nattch, 0);
+	CHECK_EQ_INT(s5_shmseg_info_next(&cursor, &info), 0);
+	CHECK_EQ_INT(s5_shmseg_info_get(4711, &info), -EINVAL);
+	CHECK_EQ_INT(s5_shmseg_info_get(-1, &info), -EINVAL);
+	CHECK_OK(s5_shmctl(id, SHM_LOCK, NULL));
+	CHECK_OK(s5_shmctl(id, IPC_RMID, NULL));
+	CHECK_EQ_INT(info_of(id).mode, 0640 | S5_SHM_DEST | S5_SHM_LOCKED);
+	CHECK_EQ_INT(info_of(id).key, 0);
+}
+
+TEST(view_asks_for_no_right)
+{
+	int id = CHECK_OK(s5_shmget(IPC_PRIVATE, PAGE, IPC_CREAT));
+	pid_t pid;
+
+	if (getuid() != 0)
+		SKIP("needs root");
+	CHECK_OK(chmod(getenv("SYSFIVE_DIR"), 01777));
+	CHECK_OK(info_of(id).nattch);
+	pid = fork();
+	if (pid == 0) {
+		CHECK_OK(setgid(65534));
+		CHECK_OK(setuid(65534));
+		s5__cred_changed();
+		CHECK_EQ_INT(info_of(id).flags, 0);
+		CHECK_EQ_INT(info_of(id).size, PAGE);
+		_exit(0);
+	}
+	CHECK_EQ_INT(status_of(pid), 0);
+}
+
+TEST(attachers_are_listed)
+{
+	enum { N = 12 };
+	struct child c[N];
+	int id = make(PAGE);
+	int n;
+
+	CHECK(!is_attacher(id, getpid(), &n));
+	for (int i = 0; i < N; i++)
+		c[i] = start(id, 1 + i % 2);
+	for (int i = 0; i < N; i++)
+		CHECK(is_attacher(id, c[i].pid, &n));
+	CHECK_EQ_INT(n, N);
+	stop(&c[3], SIGKILL);
+	CHECK(!is_attacher(id, c[3].pid, &n));
+	CHECK_EQ_INT(n, N - 1);
+	for (int i = 0; i < N; i++) {
+		if (i != 3)
+			stop(&c[i], SIGKILL);
+	}
+	CHECK(!is_attacher(id, c[0].pid, &n));
+	CHECK_EQ_INT(n, 0);
+	CHECK(!is_attacher(4711, getpid(), &n));
+}
+
+TEST(segment_that_ends_by_being_looked_at)
+{
+	struct s5_shmseg_info info;
+	int id = make(PAGE);
+	struct child c = start(id, 1);
+	uint64_t at = 0;
+	struct s5_shmseg_attacher a;
+
+	CHECK_OK(s5_shmctl(id, IPC_RMID, NULL));
+	CHECK_EQ_INT(info_of(id).nattch, 1);
+	stop(&c, SIGKILL);
+	CHECK_EQ_INT(s5_shmseg_attacher_next(&at, id, &a), 0);
+	CHECK_EQ_INT(s5_shmseg_info_get(id, &info), -EINVAL);
+	CHECK_EQ_INT(files(), 0);
+}
+
+/* A process that stops while it holds the segment's lock. */
+static pid_t stop_with_lock(int id)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0) {
+		struct s5__self *self;
+
+		CHECK_EQ_INT(s5__enter(&self, false), 0);
+		CHECK_EQ_INT(s5__seg_lock(self, id, s5__seg_find(id)), 0);
+		raise(SIGSTOP);
+		_exit(0);
+	}
+	CHECK_EQ_INT(waitpid(pid, &status, WUNTRACED), pid);
+	CHECK(WIFSTOPPED(status));
+	return pid;
+}
+
+TEST(view_does_not_wait_for_who_is_stopped)
+{
+	int id = make(PAGE);
+	pid_t pid;
+	int n;
+
+	(void)attach(id, 0);
+	pid = stop_with_lock(id);
+	CHECK_EQ_INT(info_of(id).flags, S5_INFO_UNLOCKED | S5_INFO_CONTROL);
+	CHECK_EQ_INT(info_of(id).held_pid, pid);
+	CHECK_EQ_INT(info_of(id).nattch, 2);
+	CHECK(is_attacher(id, getpid(), &n));
+	CHECK_OK(kill(pid, SIGKILL));
+	(void)status_of(pid);
+	CHECK_EQ_INT(info_of(id).flags, S5_INFO_CONTROL);
+	CHECK_EQ_INT(info_of(id).nattch, 1);
+}
+
+TEST(damaged_chain_of_attachers_ends)
+{
+	enum { N = 8 };
+	struct child c[N];
+	int id = make(PAGE);
+	struct s5__seg *seg = s5__seg_find(id);
+	struct s5__attaches *b;
+	int n;
+
+	for (int i = 0; i < N; i++)
+		c[i] = start(id, 1);
+	b = (struct s5__attaches *)(void *)s5__cell_at(seg->attaches.next);
+	CHECK(b != NULL);
+	b->next = seg->attaches.next; /* a ring */
+	(void)is_attacher(id, c[0].pid, &n);
+	CHECK(n > N && n < (int)(S5__ATTACH_BLOCKS * S5__ATTACHES));
+	b->next = UINT32_MAX; /* nowhere */
+	CHECK(is_attacher(id, c[0].pid, &n));
+	CHECK_EQ_INT(n, N);
+	b->next = 0;
+	for (int i = 0; i < N; i++)
+		stop(&c[i], SIGKILL);
 }
